@@ -1,0 +1,18 @@
+"""Runs a command with a home, Jupyter folders and a Hermes home of its own: ``isolated.py COMMAND…``.
+
+So a notebook that is run as a test neither sees nor touches the chats and settings of whoever runs it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from tests.conftest import private_environment  # noqa: E402  (the path is set one line above)
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="hermes-chat-") as folder:
+        sys.exit(subprocess.call(sys.argv[1:], env=private_environment(Path(folder))))
