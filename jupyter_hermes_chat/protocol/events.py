@@ -52,18 +52,26 @@ class Blob(Struct, rename="camel", frozen=True):
 
 
 class Event(Struct, rename="camel", kw_only=True, omit_defaults=True, tag_field="kind", frozen=True):
-    """The envelope. ``session_id`` and ``message_id`` are absent from text events: the run id says both (R17)."""
+    """The envelope. ``session_id`` and ``message_id`` are absent from text events: the run id says both (R17).
+
+    A merged row covers ``seq … seq_end`` and ``t … t_end``, so that thinking is timed alike live and in history (R32).
+    """
 
     seq: int
     run_id: str
     t: int
     seq_end: int | None = None
+    t_end: int | None = None
     session_id: str | None = None
     message_id: str | None = None
 
     @property
     def last_seq(self) -> int:
         return self.seq if self.seq_end is None else self.seq_end
+
+    @property
+    def last_t(self) -> int:
+        return self.t if self.t_end is None else self.t_end
 
 
 class RunStarted(Event, tag="run_started", kw_only=True, frozen=True):
@@ -284,7 +292,7 @@ def is_terminal(event: KnownEvent | Unknown) -> bool:
 
 
 def merge(events: list[KnownEvent | Unknown]) -> list[KnownEvent | Unknown]:
-    """Adjacent text events of one kind and segment become one event that covers ``seq … seq_end`` (design §3).
+    """Adjacent text events of one kind and segment become one event that covers ``seq … seq_end`` and ``t … t_end`` (design §3).
 
     Order and text are unchanged, no number is lost, everything else passes through.
     """
@@ -309,7 +317,7 @@ def merge(events: list[KnownEvent | Unknown]) -> list[KnownEvent | Unknown]:
             and event.offset == last.offset + sum(map(len, texts))
         ):
             texts.append(event.text)
-            out[-1] = msgspec.structs.replace(last, seq_end=event.last_seq)
+            out[-1] = msgspec.structs.replace(last, seq_end=event.last_seq, t_end=event.last_t)
             continue
         close()
         out.append(event)

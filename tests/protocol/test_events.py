@@ -48,7 +48,7 @@ def test_merging_keeps_segments_and_kinds_apart() -> None:
         ("Answer", 1, 2), ("Answer", 3, 3), ("Thinking", 4, 4), ("Notice", 5, 5), ("Answer", 6, 6), ("Answer", 8, 8),
     ]  # fmt: skip
     assert isinstance(merged[0], Answer)
-    assert merged[0].text == "ab"
+    assert (merged[0].text, merged[0].t, merged[0].last_t) == ("ab", 1, 2)
 
 
 @pytest.mark.requirement("R9", "R20")
