@@ -20,6 +20,7 @@ def missing(what: str) -> None:
 def hermes_python() -> Path:
     """The interpreter of the real Hermes Agent (``make env`` builds its environment and sets ``HERMES_PYTHON``)."""
     from jupyter_hermes_chat.bridge.locate import find_interpreter
+
     from jupyter_hermes_chat.protocol.errors import HermesNotFound
 
     try:
@@ -41,7 +42,9 @@ def chromium() -> str:
 
 def private_environment(folder: Path, **more: str) -> dict[str, str]:
     """An environment whose home, Jupyter folders and Hermes home all lie in *folder*, so that tests never meet."""
-    keep = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER_", "HERMES_", "JPY_", "IPYTHON", "OPENAI_", "ANTHROPIC_"))}
+    keep = {
+        k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER_", "HERMES_", "JPY_", "IPYTHON", "OPENAI_", "ANTHROPIC_"))
+    }
     own = {
         "HOME": folder / "home",
         "HERMES_HOME": folder / "hermes-home",

@@ -30,7 +30,9 @@ class Collector:
 def front_end(shown: dict[str, list[str]]) -> None:
     """Titles such as ``test("R29: an event changes its own run only", …)``."""
     for path in sorted((ROOT / "js" / "tests").rglob("*.test.ts*")):
-        for title in re.findall(r"""\b(?:test|it|describe)(?:\.\w+(?:\([^)]*\))?)?\(\s*["'`]([^"'`]+)["'`]""", path.read_text(encoding="utf-8")):
+        for title in re.findall(
+            r"""\b(?:test|it|describe)(?:\.\w+(?:\([^)]*\))?)?\(\s*["'`]([^"'`]+)["'`]""", path.read_text(encoding="utf-8")
+        ):
             head = re.match(r"((?:R\d+[, ]*)+):", title)
             for number in re.findall(r"R\d+", head.group(1)) if head else []:
                 shown[number].append(f"{path.relative_to(ROOT)}: {title}")

@@ -66,9 +66,11 @@ def test_imports_point_downwards_only() -> None:
         own = room(path)
         for line, name in imported(path):
             target = name.split(".")[0]
-            if target != own and target not in ALLOWED[own] and (PACKAGE / target).with_suffix("").exists() | (
-                PACKAGE / f"{target}.py"
-            ).exists():
+            if (
+                target != own
+                and target not in ALLOWED[own]
+                and (PACKAGE / target).with_suffix("").exists() | (PACKAGE / f"{target}.py").exists()
+            ):
                 wrong.append(f"{path.relative_to(PACKAGE)}:{line} imports {name}")
     assert wrong == []
 

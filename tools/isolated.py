@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.conftest import private_environment  # noqa: E402  (the path is set one line above)
+from tests.conftest import private_environment
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="hermes-chat-") as folder:

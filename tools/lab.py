@@ -10,11 +10,20 @@ ROOT = Path(__file__).parent.parent
 
 
 def has_display() -> bool:
-    return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"))
+    return sys.platform == "darwin" or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME")
+    )
 
 
 def main() -> None:
-    command = [sys.executable, "-m", "jupyter", "lab", "--LabApp.default_url=/lab/tree/quickstart.ipynb", f"--ServerApp.root_dir={ROOT / 'notebooks'}"]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyter",
+        "lab",
+        "--LabApp.default_url=/lab/tree/quickstart.ipynb",
+        f"--ServerApp.root_dir={ROOT / 'notebooks'}",
+    ]
     if os.geteuid() == 0:
         command.append("--allow-root")
     if not has_display():

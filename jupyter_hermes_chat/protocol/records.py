@@ -125,8 +125,8 @@ class ContextItem(Struct, rename="camel", kw_only=True, forbid_unknown_fields=Tr
 
 class StartRun(Body, kw_only=True):
     message: str | None = None
-    model_id: str | None | UnsetType = UNSET
-    skill_folder: str | None | UnsetType = UNSET
+    model_id: str | UnsetType | None = UNSET
+    skill_folder: str | UnsetType | None = UNSET
     max_iterations: int = 100
     parent_message_id: str | None = None
     context: list[ContextItem] = []

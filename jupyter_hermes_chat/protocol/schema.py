@@ -26,7 +26,9 @@ def structures() -> list[type[Struct]]:
     """The public structures of the three modules, bases left out, in order of definition."""
 
     def of(module: ModuleType) -> list[type[Struct]]:
-        found = [c for _, c in inspect.getmembers(module, inspect.isclass) if issubclass(c, Struct) and c.__module__ == module.__name__]
+        found = [
+            c for _, c in inspect.getmembers(module, inspect.isclass) if issubclass(c, Struct) and c.__module__ == module.__name__
+        ]
         return sorted((c for c in found if not c.__name__.startswith("_")), key=lambda c: inspect.getsourcelines(c)[1])
 
     bases = {events.Event, events.Unknown, records.Record, records.Body, records.Answered, bridge.Wire}
