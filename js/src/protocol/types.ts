@@ -43,6 +43,7 @@ export interface ActionRequest {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
   target: "kernel" | "page";
 }
 export interface ActionResult {
@@ -56,6 +57,7 @@ export interface ActionResult {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
 }
 export interface ActiveRun {
   lastSeq: number;
@@ -73,6 +75,7 @@ export interface Answer {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
   text: string;
 }
 /**
@@ -90,6 +93,7 @@ export interface ApprovalRequest {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
 }
 export interface ApprovalResolved {
   approvalId: string;
@@ -102,6 +106,7 @@ export interface ApprovalResolved {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
 }
 export interface Approve {
   approvalId: string;
@@ -177,6 +182,7 @@ export interface ClarifyRequest {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
 }
 export interface ClarifyResolved {
   answer?: string | null;
@@ -190,6 +196,7 @@ export interface ClarifyResolved {
   sessionId?: string | null;
   status: "answered" | "expired" | "interrupted";
   t: number;
+  tEnd?: number | null;
 }
 /**
  * ``summary`` is the text that now stands for the first ``count`` model messages.
@@ -205,6 +212,7 @@ export interface ContextCompacted {
   sessionId?: string | null;
   summary: string;
   t: number;
+  tEnd?: number | null;
 }
 /**
  * A piece of the notebook that goes along with a message (R51). ``kind`` is cell, selection, variable, error, file or tag.
@@ -349,6 +357,7 @@ export interface Notice {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
   text: string;
 }
 /**
@@ -384,6 +393,7 @@ export interface RunComplete {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
   text: string;
   usage?: Usage1;
 }
@@ -415,6 +425,7 @@ export interface RunError {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
   text?: string;
 }
 export interface RunStarted {
@@ -429,6 +440,7 @@ export interface RunStarted {
   sessionId?: string | null;
   skill?: string | null;
   t: number;
+  tEnd?: number | null;
   userMessageId?: string | null;
   versions?: {
     [k: string]: string;
@@ -444,6 +456,7 @@ export interface Thinking {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
   text: string;
 }
 /**
@@ -458,6 +471,7 @@ export interface Status {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
   text: string;
 }
 export interface ToolCall {
@@ -474,6 +488,7 @@ export interface ToolCall {
   sessionId?: string | null;
   summary?: string;
   t: number;
+  tEnd?: number | null;
   tool: string;
 }
 /**
@@ -492,6 +507,7 @@ export interface ToolResult {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
   truncated?: boolean;
 }
 /**
@@ -505,6 +521,7 @@ export interface TodoUpdate {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
   todos: Todo[];
 }
 export interface Todo {
@@ -523,6 +540,7 @@ export interface Subagent {
   state: "failed" | "finished" | "progress" | "started";
   subagentId: string;
   t: number;
+  tEnd?: number | null;
   text?: string;
 }
 /**
@@ -537,6 +555,7 @@ export interface Suggestions {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
 }
 export interface UsageUpdate {
   kind: "usage";
@@ -546,6 +565,7 @@ export interface UsageUpdate {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
   usage: Usage;
 }
 /**
@@ -561,6 +581,7 @@ export interface RunStopped {
   seqEnd?: number | null;
   sessionId?: string | null;
   t: number;
+  tEnd?: number | null;
   text?: string;
   usage?: Usage2;
 }
