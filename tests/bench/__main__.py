@@ -18,9 +18,8 @@ def main() -> int:
     (HERE / "results.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     for figure in figures:
         ratio = f"  × {figure['ratio']:.2f}" if figure.get("ratio") is not None else ""
-        print(
-            f"{'ok  ' if figure['ok'] else 'MISS'} {figure['name']:60} {figure['value']:>10.3g} {figure['unit']:6} bar {figure['bar']}{ratio}"
-        )
+        verdict = "ok  " if figure["ok"] else "MISS"
+        print(f"{verdict} {figure['name']:60} {figure['value']:>10.3g} {figure['unit']:6} bar {figure['bar']}{ratio}")
     return 0 if all(f["ok"] for f in figures) else 1
 
 
