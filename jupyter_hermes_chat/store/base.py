@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from ..protocol.events import KnownEvent, Unknown
 from ..protocol.records import Message, Pause, Session, Turn
+from ..tree import Node, Tree
 
 
 class SessionSummary(Struct, kw_only=True, frozen=True):
@@ -32,7 +33,10 @@ class SessionWriter(Protocol):
     """Inside ``SessionHandle.transaction()``: everything becomes one line of the log, all or nothing."""
 
     def add_message(self, **fields: Any) -> Message:
-        """A new row. The writer chooses ``id``, ``session_id`` and ``created_at`` (strictly increasing); the caller gives the rest."""
+        """A new row; the caller gives its fields but these, which the writer chooses: ``id``, ``session_id``, ``created_at``
+        (strictly increasing) and, of an ASSISTANT row, ``run_id``, which is its id (R17). The session's ``last_message_at``
+        follows. ``branch_order`` and who is active come from ``tree().place(…)``. Raises
+        :class:`~..protocol.errors.MessageNotFound` where ``parent_id`` is unknown."""
         ...
 
     def update_message(self, message_id: str, **changes: Any) -> Message: ...
@@ -44,6 +48,10 @@ class SessionWriter(Protocol):
     def put_pause(self, pause: Pause) -> None: ...
 
     def messages(self) -> Sequence[Message]: ...
+
+    def tree(self) -> Tree[Node]:
+        """The tree as this transaction has made it so far; for use inside the transaction only."""
+        ...
 
 
 class SessionHandle(Protocol):
@@ -59,12 +67,23 @@ class SessionHandle(Protocol):
         ...
 
     def messages(self) -> Sequence[Message]:
-        """Every row, deleted ones too, in order of creation."""
+        """Every row, deleted ones too, in order of creation. Costs a copy of each: on a hot path ask ``tree()`` which rows
+        are wanted, and ``message()`` for those."""
+        ...
+
+    def tree(self) -> Tree[Node]:
+        """A snapshot of the tree (ids, parents, who is active; no text): 0.2 ms at 10,000 messages."""
         ...
 
     def pauses(self, run_id: str | None = None) -> list[Pause]: ...
 
-    def transaction(self) -> AbstractContextManager[SessionWriter]: ...
+    def transaction(self) -> AbstractContextManager[SessionWriter]:
+        """On an exception nothing is written. Other threads and processes wait meanwhile, so nothing slow belongs inside."""
+        ...
+
+    def sync(self) -> None:
+        """fdatasync of the session's rows. Slow (milliseconds): never on the event loop."""
+        ...
 
     def journal(self, run_id: str) -> RunJournal:
         """Opened for recording. Raises :class:`~..protocol.errors.RecordedElsewhere` while another process records this run."""
@@ -74,7 +93,9 @@ class SessionHandle(Protocol):
         """What the journal on disk holds behind number *after*; a row that covers *after* is included whole."""
         ...
 
-    def write_turn(self, run_id: str, turn: Turn) -> None: ...
+    def write_turn(self, run_id: str, turn: Turn) -> None:
+        """Durable when it returns: fsync, so never on the event loop."""
+        ...
 
     def context(self, run_ids: Iterable[str]) -> list[dict[str, Any]]:
         """Model messages of a path: the last ``replace`` and the ``add`` turns behind it (design §6)."""
@@ -125,6 +146,10 @@ class Store(Protocol):
 
     def delete_session(self, session_id: str, owner: str) -> None:
         """Moves the folder to ``deleted/`` (restorable for ten minutes, then removed)."""
+        ...
+
+    def purge_deleted(self, now: int) -> None:
+        """Removes what was deleted more than ten minutes before *now* (milliseconds since the epoch). May be slow."""
         ...
 
     def unfinished_runs(self) -> list[tuple[str, str]]:
