@@ -9,11 +9,10 @@ BIN := $(CURDIR)/$(VENV)/bin
 DONE := .make
 JOBS ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# The managed environment of Hermes Agent, unless HERMES_PYTHON already names an interpreter that has it.
-HERMES_PYTHON ?= $(shell $(BIN)/jupyter-hermes-chat setup --print-interpreter 2>/dev/null)
-export HERMES_PYTHON
 
 FRONT_END := $(shell find js/src -type f) js/package.json js/package-lock.json js/build.mjs js/tsconfig.json
+# Tests have Jupyter folders of their own, so they are told where Hermes Agent is; a HERMES_PYTHON that is set wins.
+HERMES = export HERMES_PYTHON=$${HERMES_PYTHON:-$$($(BIN)/jupyter-hermes-chat setup --print-interpreter)};
 say = @printf '\n\033[1m[%s] %s\033[0m\n' "$$(date +%H:%M:%S)" $(1)
 
 .PHONY: env lab test lint types front-end-test python-test notebook-test bench fuzz requirements chromium clean
@@ -79,17 +78,17 @@ front-end-test: env
 
 python-test: env chromium
 	$(call say,"Python and browser tests")
-	@$(BIN)/python -m pytest -n $(JOBS) --durations=10
+	@$(HERMES) $(BIN)/python -m pytest -n $(JOBS) --durations=10
 
 notebook-test: env
 	$(call say,"Notebooks run again and compare")
-	@$(BIN)/python tools/isolated.py $(BIN)/python -m pytest --nbval notebooks -p no:cacheprovider
+	@$(HERMES) $(BIN)/python tools/isolated.py $(BIN)/python -m pytest --nbval notebooks -p no:cacheprovider
 
 bench: env
-	@$(BIN)/python -m tests.bench
+	@$(HERMES) $(BIN)/python -m tests.bench
 
 fuzz: env
-	@HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) tests/store tests/protocol tests/test_tree.py
+	@$(HERMES) HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) tests/store tests/protocol tests/test_tree.py
 
 requirements: env
 	@$(BIN)/python -m tests.requirements
