@@ -8,7 +8,7 @@ the last number takes it up again without a hole or a double.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
@@ -38,11 +38,11 @@ Frame: TypeAlias = EventFrame | TurnFrame | GapFrame
 class Runtime(Protocol):
     """Every call raises :class:`~..protocol.errors.BridgeUnavailable` where the backend cannot be reached or started."""
 
-    def generate(self, request: RunRequest) -> AsyncIterator[Frame]:
+    def generate(self, request: RunRequest) -> AsyncGenerator[Frame, None]:
         """Starts the run and yields its frames. ``SessionBusy`` where the backend still runs one for this session."""
         ...
 
-    def resume(self, run_id: str, after: int) -> AsyncIterator[Frame]:
+    def resume(self, run_id: str, after: int) -> AsyncGenerator[Frame, None]:
         """Frames behind *after*. ``RunNotFound`` where the backend does not know the run (any more)."""
         ...
 
