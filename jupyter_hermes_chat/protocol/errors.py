@@ -25,15 +25,20 @@
     ├── BridgeError (502)
     │   ├── BridgeUnavailable (503) could not be started or reached
     │   └── BridgeLost              it died in the middle of a run
-    └── AgentError (502)            what ends a run as ``run_error``
-        ├── HermesNotFound (503)    how to install it
-        ├── HermesIncompatible (503)
-        ├── NotConfigured           no model, and the tour is switched off
-        ├── ModelRefused            no key, no credit, unknown model
-        ├── ContextTooSmall         below Hermes' 64,000 tokens
-        ├── ModelUnreachable        dead or silent endpoint
-        ├── Guardrail               refused by a guardrail, with its reason
-        └── WorkerLost              the agent's process ended
+    ├── AgentError (502)            what ends a run as ``run_error``
+    │   ├── HermesNotFound (503)    how to install it
+    │   ├── HermesIncompatible (503)
+    │   ├── NotConfigured           no model, and the tour is switched off
+    │   ├── ModelRefused            no key, no credit, unknown model
+    │   ├── ContextTooSmall         below Hermes' 64,000 tokens
+    │   ├── ModelUnreachable        dead or silent endpoint
+    │   ├── Guardrail               refused by a guardrail, with its reason
+    │   └── WorkerLost              the agent's process ended
+    └── ClientError                 on the kernel's side of the wire; never an answer of a route
+        ├── ServerNotFound          no server with this extension in reach, and none could be started
+        ├── ServerUnreachable       it was found and does not answer
+        ├── UnexpectedAnswer        something else answers there
+        └── TurnFailed              what a failed turn is in a notebook; ``details["code"]`` says why
 
 Each has a stable ``code`` (what programs look at), an HTTP ``status`` and a sentence that says what to do (what people
 read). No message ever holds a token, a key, a header or a body.
@@ -200,6 +205,26 @@ class Guardrail(AgentError):
 
 class WorkerLost(AgentError):
     code = "worker_lost"
+
+
+class ClientError(HermesChatError):
+    code = "client_error"
+
+
+class ServerNotFound(ClientError):
+    code = "server_not_found"
+
+
+class ServerUnreachable(ClientError):
+    code = "server_unreachable"
+
+
+class UnexpectedAnswer(ClientError):
+    code = "unexpected_answer"
+
+
+class TurnFailed(ClientError):
+    code = "turn_failed"
 
 
 def error_types() -> dict[str, type[HermesChatError]]:

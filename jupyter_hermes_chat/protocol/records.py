@@ -207,7 +207,8 @@ class LogPage(Answered, kw_only=True):
 
 
 class RunState(Answered, kw_only=True):
-    """R22: enough to show a run without its stream."""
+    """R22: enough to show a run without its stream. ``viewers`` counts the open page streams of the run's owner: where it is
+    0, nobody sees a question in the page (R56)."""
 
     run_id: str
     session_id: str
@@ -216,6 +217,7 @@ class RunState(Answered, kw_only=True):
     text: str
     pending: list[Pause]
     error: ErrorBody | None = None
+    viewers: int = 0
 
 
 class StopResult(Answered, kw_only=True):

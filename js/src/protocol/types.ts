@@ -637,7 +637,8 @@ export interface RunStartedBody {
   userMessageId: string;
 }
 /**
- * R22: enough to show a run without its stream.
+ * R22: enough to show a run without its stream. ``viewers`` counts the open page streams of the run's owner: where it is
+ * 0, nobody sees a question in the page (R56).
  */
 export interface RunState {
   error: ErrorBody | null;
@@ -647,6 +648,7 @@ export interface RunState {
   sessionId: string;
   status: "FAILED" | "MARKER" | "RUNNING" | "SENT" | "STOPPED" | "SUCCESS" | "SUMMARY";
   text: string;
+  viewers: number;
 }
 export interface Session {
   createdAt: number;
