@@ -2,7 +2,8 @@
  * What the interface sees of the core: one pool a page, sessions and runs in it, all of it as signals.
  *
  * Views come and go, runs do not (R24, R35): a view attaches and detaches, the pool keeps the state and the one stream.
- * Nothing here touches the DOM. Types of records and events are generated (`../protocol/types`); `TurnState` is the result
+ * `poolAt({ baseUrl, token })` in `./pool` gives the page's pool, which lives on
+ * `globalThis[Symbol.for("jupyter-hermes-chat")].pools`; the loader may keep its own properties beside it. Nothing here touches the DOM. Types of records and events are generated (`../protocol/types`); `TurnState` is the result
  * of `reduce` and the only thing that a turn is drawn from, live and in history (R32).
  */
 import type { ReadonlySignal } from "@preact/signals-core";
@@ -23,6 +24,7 @@ export interface Transport {
   url(path: string): string;
 }
 
+/** `paused`: no stream is wanted yet, or the page is hidden. */
 export type Connection = "connecting" | "open" | "reconnecting" | "paused";
 
 export interface SessionModel {
@@ -33,6 +35,7 @@ export interface SessionModel {
   readonly hasMore: ReadonlySignal<boolean>;
   readonly activeRunId: ReadonlySignal<string | null>;
   readonly error: ReadonlySignal<Error | null>;
+  /** Neither of the two rejects: what went wrong is `error`. */
   load(): Promise<void>;
   loadOlder(): Promise<void>;
 }
@@ -53,6 +56,8 @@ export interface Pool {
   /** The reduced state of a run; `attach` makes it live (history after `sync`, then the stream) until the returned function is called. */
   run(runId: string): ReadonlySignal<TurnState>;
   attach(runId: string): () => void;
+  /** Why a run cannot be loaded (deleted, unreachable, damaged): an `ApiError`, `Unreachable` or `LogDamaged`; null while all is well. */
+  problem(runId: string): ReadonlySignal<Error | null>;
   start(sessionId: string, run: StartRun): Promise<RunStartedBody>;
   answer(runId: string, clarifyId: string, answer: string): Promise<void>;
   approve(runId: string, approvalId: string, choice: "once" | "session" | "always" | "deny"): Promise<void>;
@@ -60,4 +65,6 @@ export interface Pool {
   /** What was typed and not sent, by session id or "clarify:<id>"; survives views and reloads (sessionStorage where there is one). */
   draft(key: string): string;
   setDraft(key: string, text: string): void;
+  /** Closes the stream and gives up what is under way. For tests; a page's pool lives as long as the page. */
+  dispose(): void;
 }
