@@ -20,7 +20,7 @@ from ..protocol.records import Message, Pause, Session, Turn
 from ..tree import Node, Tree
 
 
-class SessionSummary(Struct, kw_only=True, frozen=True):
+class SessionSummary(Struct, rename="camel", kw_only=True, frozen=True):
     """A row of the list. ``active_run_id`` is the run whose message is ``RUNNING``; ``waiting`` tells of a pending pause."""
 
     session: Session

@@ -1,0 +1,155 @@
+"""TinyDB's tables over :class:`.log_storage.LogStorage`: an operation writes the rows that it touched, not the table.
+
+TinyDB runs every change through ``_update_table(updater)``; here the updater gets a mapping that copies the rows it touches
+and remembers them. So an operation by document id costs the same at ten rows and at a hundred thousand, and TinyDB's whole API
+keeps working. Rows that are handed out are the caller's own, in depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from typing import Any
+
+from tinydb import TinyDB
+from tinydb.table import Document, Table
+
+from .log_storage import LogStorage, Op, Row, decode_row, encode_row
+
+
+class Changes(MutableMapping[Any, Row]):
+    """What TinyDB's updaters see of a table: copies of the rows that they touch, so that a failed one leaves nothing behind,
+    and a record of what became of them."""
+
+    def __init__(self, rows: Mapping[str, Row], id_type: Callable[[str], Any]) -> None:
+        self._rows, self._id_type = rows, id_type
+        self._touched: dict[Any, Row] = {}
+        self._gone: set[Any] = set()
+        self._cleared = False
+
+    def _old(self, doc_id: Any) -> bool:
+        return not self._cleared and doc_id not in self._gone and str(doc_id) in self._rows
+
+    def __getitem__(self, doc_id: Any) -> Row:
+        if doc_id not in self._touched:
+            if not self._old(doc_id):
+                raise KeyError(doc_id)
+            self._touched[doc_id] = own(self._rows[str(doc_id)])
+        return self._touched[doc_id]
+
+    def __setitem__(self, doc_id: Any, row: Row) -> None:
+        self._touched[doc_id] = row
+
+    def __delitem__(self, doc_id: Any) -> None:
+        if doc_id not in self:
+            raise KeyError(doc_id)
+        self._touched.pop(doc_id, None)
+        self._gone.add(doc_id)
+
+    def __contains__(self, doc_id: object) -> bool:
+        return doc_id in self._touched or self._old(doc_id)
+
+    def __iter__(self) -> Iterator[Any]:
+        old = [doc_id for doc_id in map(self._id_type, self._rows) if self._old(doc_id)]
+        known = set(old)
+        return iter([*old, *(doc_id for doc_id in self._touched if doc_id not in known)])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def clear(self) -> None:
+        self._touched.clear()
+        self._cleared = True
+
+    def op(self, table: str) -> Op:
+        """``{"t": table}`` alone where nothing changed."""
+        op: Op = {"t": table}
+        if self._cleared:
+            op["clear"] = True
+        elif gone := [str(doc_id) for doc_id in self._gone if str(doc_id) in self._rows]:
+            op["del"] = gone
+        new: dict[str, Row] = {}
+        for doc_id, row in self._touched.items():
+            raw = encode_row(row)
+            if not self._old(doc_id) or raw != encode_row(self._rows[str(doc_id)]):
+                new[str(doc_id)] = decode_row(raw)
+        if new:
+            op["set"] = new
+        return op
+
+
+def own(value: Any) -> Any:
+    """A copy in depth of what JSON can hold."""
+    if value.__class__ is dict:
+        return {key: own(item) for key, item in value.items()}
+    if value.__class__ is list:
+        return [own(item) for item in value]
+    return value
+
+
+class _AnyDocument(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Document)
+
+
+class OwnDocument(Document, metaclass=_AnyDocument):
+    """A row that is the caller's own: with rows kept in memory, a shared nested dict would change the database unwritten.
+    A plain ``Document`` counts as one, since TinyDB asks with ``isinstance`` whether a row brings its id along."""
+
+    def __init__(self, value: Mapping[str, Any], doc_id: Any) -> None:
+        super().__init__({key: own(item) for key, item in value.items()}, doc_id)
+
+
+class LogTable(Table):
+    """TinyDB's table without its query cache, which would hand one answer to two callers and outlive other processes' writes."""
+
+    document_class = OwnDocument
+    _storage: LogStorage
+
+    def __init__(self, storage: LogStorage, name: str, cache_size: int = 0, persist_empty: bool = False) -> None:
+        super().__init__(storage, name, cache_size=0)
+        self._reloads = storage.reloads
+        if persist_empty:  # TinyDB would clear a table that exists
+            self._update_table(lambda _: None)
+
+    def insert(self, document: Mapping[str, Any]) -> int:
+        with self._storage.transaction():  # an id is chosen under the lock
+            return super().insert(document)
+
+    def insert_multiple(self, documents: Iterable[Mapping[str, Any]]) -> list[int]:
+        with self._storage.transaction():
+            return super().insert_multiple(documents)
+
+    def upsert(self, document: Mapping[str, Any], cond: Any = None) -> list[int]:
+        with self._storage.transaction():
+            return super().upsert(document, cond)
+
+    def _get_next_id(self) -> int:
+        if self._reloads != self._storage.reloads:
+            self._reloads = self._storage.reloads
+            self._next_id = None
+        next_id: int = super()._get_next_id()  # type: ignore[no-untyped-call]
+        return next_id
+
+    def _read_table(self) -> dict[str, Mapping[str, Any]]:
+        self._storage.refresh()
+        return self._storage.tables.get(self._name, {})  # type: ignore[return-value]
+
+    def _update_table(self, updater: Callable[[Any], None]) -> None:
+        storage = self._storage
+        with storage.transaction():
+            rows = storage.tables.get(self._name)
+            changes = Changes({} if rows is None else rows, self.document_id_class)
+            updater(changes)
+            op = changes.op(self._name)
+            if len(op) > 1 or rows is None:
+                storage.change(op)
+
+
+class LogDB(TinyDB):
+    table_class = LogTable  # type: ignore[assignment]
+    default_storage_class = LogStorage  # type: ignore[assignment]
+
+    @property
+    def storage(self) -> LogStorage:
+        assert isinstance(self._storage, LogStorage)
+        return self._storage
