@@ -77,7 +77,7 @@ class HermesClient:
             raise _unreachable(self.server) from error
 
     def stream(self, run_id: str, after: int = 0) -> Iterator[KnownEvent | Unknown]:
-        """Events behind number *after* until the run's end; connects again, without a hole or a double, when a connection breaks."""
+        """Events behind number *after* until the run's end. A broken connection is made again, without a hole or a double."""
         reader = Reader(run_id, after)
         while not reader.ended:
             reason: Exception | None = None

@@ -60,10 +60,11 @@ def living(folder: Path) -> list[ServerFile]:
 
 
 def is_alive(server: ServerFile, written: float) -> bool:
-    """Whether the process that wrote the file at *written* (seconds since the epoch) still lives; its number may have been given anew."""
+    """Whether the process that wrote the file lives; *written* is in seconds since the epoch. Its number may belong to
+    another by now, which is then younger than the file."""
     try:
         process = psutil.Process(server.pid)
-        return process.status() != psutil.STATUS_ZOMBIE and process.create_time() <= written + CLOCK_SLACK
+        return bool(process.status() != psutil.STATUS_ZOMBIE and process.create_time() <= written + CLOCK_SLACK)
     except psutil.NoSuchProcess:
         return False
 

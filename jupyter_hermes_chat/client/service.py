@@ -38,7 +38,8 @@ def start_service() -> ServerFile:
     folder = Path(jupyter_runtime_dir())
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     log_path = folder / f"hermes-chat-service-{os.getpid()}.log"
-    with open(os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as log:
+    log_path.touch(mode=0o600)  # Jupyter writes its address with its token into what it says
+    with log_path.open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "jupyter_server", *_options()],
             stdin=subprocess.DEVNULL,
@@ -56,7 +57,7 @@ def _options() -> list[str]:
         "ServerApp.port": _free_port(),
         "ServerApp.open_browser": False,
         "ServerApp.allow_root": True,
-        "ServerApp.root_dir": os.getcwd(),
+        "ServerApp.root_dir": Path.cwd(),
         "ServerApp.shutdown_no_activity_timeout": IDLE_SECONDS,
         "ServerApp.jpserver_extensions": {"jupyter_hermes_chat": True},
     }
