@@ -49,6 +49,10 @@ class SessionWriter(Protocol):
 
     def messages(self) -> Sequence[Message]: ...
 
+    def running(self) -> str | None:
+        """The run that goes on in this session, by the message that is ``RUNNING`` (R16)."""
+        ...
+
     def tree(self) -> Tree[Node]:
         """The tree as this transaction has made it so far; for use inside the transaction only."""
         ...
@@ -69,6 +73,10 @@ class SessionHandle(Protocol):
     def messages(self) -> Sequence[Message]:
         """Every row, deleted ones too, in order of creation. Costs a copy of each: on a hot path ask ``tree()`` which rows
         are wanted, and ``message()`` for those."""
+        ...
+
+    def running(self) -> str | None:
+        """The run that goes on in this session, by the message that is ``RUNNING`` (R16)."""
         ...
 
     def tree(self) -> Tree[Node]:

@@ -94,6 +94,9 @@ class OpenSession:
         rows = self.log.tables.get("pauses", {}).values()
         return [msgspec.convert(own(row), Pause) for row in rows if run_id is None or row["runId"] == run_id]
 
+    def running(self) -> str | None:
+        return next(reversed(self._running), None)
+
     def put_session(self, session: Session) -> None:
         self.sessions.upsert(OwnDocument(msgspec.to_builtins(session), 1))
 
@@ -112,7 +115,7 @@ class OpenSession:
         return {
             "session": session,
             "lastMessagePreview": self._preview(),
-            "activeRunId": next(reversed(self._running), None),
+            "activeRunId": self.running(),
             "waiting": bool(self._pending),
         }
 
@@ -158,6 +161,10 @@ class StoredSession:
     def messages(self) -> Sequence[Message]:
         with self._reading() as opened:
             return opened.all_messages()
+
+    def running(self) -> str | None:
+        with self._reading() as opened:
+            return opened.running()
 
     def tree(self) -> Tree[Node]:
         with self._reading() as opened:
@@ -243,6 +250,9 @@ class SessionTransaction:
 
     def messages(self) -> Sequence[Message]:
         return self._opened.all_messages()
+
+    def running(self) -> str | None:
+        return self._opened.running()
 
     def tree(self) -> Tree[Node]:
         return self._opened.tree
