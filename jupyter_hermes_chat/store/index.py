@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-from tinydb.table import Table
 
 from ..protocol.errors import SessionNotFound, StoreDamaged, StoreError, StoreGone, StoreNewer
 from ..protocol.records import SESSION_ID
 from . import durable
 from .base import SessionSummary
 from .log_storage import VERSION, LogStorage, Row, seal
-from .log_table import LogDB, LogTable, OwnDocument
+from .log_table import LogDB, LogTable
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -56,8 +55,12 @@ class SessionIndex:
     def put(self, summary: Row, size: int) -> None:
         """Under the session's lock, so that rows come in the order of changes. Never fails: a row that could not be written
         is made anew before the list is shown."""
-        row = OwnDocument({**summary, "size": size}, summary["session"]["id"])
-        self._attempt(lambda: self._table.upsert(row))
+
+        def write() -> None:
+            with self.log.transaction():
+                self._table.put(summary["session"]["id"], {**summary, "size": size})
+
+        self._attempt(write)
 
     def remove(self, session_id: str) -> None:
         ids: list[Any] = [session_id]
@@ -115,7 +118,7 @@ class SessionIndex:
                     log.warning("A session cannot be read and is listed as it was: %s", error)
 
     @property
-    def _table(self) -> Table:
+    def _table(self) -> LogTable:
         return self._db.table("sessions")
 
     @property

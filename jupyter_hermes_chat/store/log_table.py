@@ -70,7 +70,8 @@ class Changes(MutableMapping[Any, Row]):
         new: dict[str, Row] = {}
         for doc_id, row in self._touched.items():
             raw = encode_row(row)
-            if not self._old(doc_id) or raw != encode_row(self._rows[str(doc_id)]):
+            old = self._rows[str(doc_id)] if self._old(doc_id) else None
+            if row != old or raw != encode_row(old):  # 1 == True, but not in JSON
                 new[str(doc_id)] = decode_row(raw)
         if new:
             op["set"] = new
@@ -80,10 +81,13 @@ class Changes(MutableMapping[Any, Row]):
 def own(value: Any) -> Any:
     """A copy in depth of what JSON can hold."""
     if value.__class__ is dict:
-        return {key: own(item) for key, item in value.items()}
+        return {key: own(item) if item.__class__ in _NESTED else item for key, item in value.items()}
     if value.__class__ is list:
-        return [own(item) for item in value]
+        return [own(item) if item.__class__ in _NESTED else item for item in value]
     return value
+
+
+_NESTED = (dict, list)
 
 
 class _AnyDocument(type):
@@ -96,7 +100,7 @@ class OwnDocument(Document, metaclass=_AnyDocument):
     A plain ``Document`` counts as one, since TinyDB asks with ``isinstance`` whether a row brings its id along."""
 
     def __init__(self, value: Mapping[str, Any], doc_id: Any) -> None:
-        super().__init__({key: own(item) for key, item in value.items()}, doc_id)
+        super().__init__(own(value), doc_id)
 
 
 class LogTable(Table):
@@ -110,6 +114,15 @@ class LogTable(Table):
         self._reloads = storage.reloads
         if persist_empty:  # TinyDB would clear a table that exists
             self._update_table(lambda _: None)
+
+    def raw(self, doc_id: object) -> Row | None:
+        """The row itself, under ``storage.reading()`` or a transaction: to look at, never to change or hand out."""
+        return self._storage.tables.get(self._name, {}).get(str(doc_id))
+
+    def put(self, doc_id: object, row: Row) -> None:
+        """Writes a whole row, new or not, inside a transaction of the storage, which keeps *row*: only what JSON has, and not
+        to be changed any more. (TinyDB's ``upsert`` merges into the old row, copies and compares: three times the cost.)"""
+        self._storage.change({"t": self._name, "set": {str(doc_id): row}})
 
     def insert(self, document: Mapping[str, Any]) -> int:
         with self._storage.transaction():  # an id is chosen under the lock
@@ -148,6 +161,11 @@ class LogTable(Table):
 class LogDB(TinyDB):
     table_class = LogTable  # type: ignore[assignment]
     default_storage_class = LogStorage  # type: ignore[assignment]
+
+    def table(self, name: str, **kwargs: Any) -> LogTable:
+        table = super().table(name, **kwargs)
+        assert isinstance(table, LogTable)
+        return table
 
     @property
     def storage(self) -> LogStorage:

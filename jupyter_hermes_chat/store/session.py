@@ -22,7 +22,7 @@ from ..tree import Node, Tree
 from .context import read_context, write_turn
 from .journal import Journal, read_events
 from .log_storage import Row
-from .log_table import LogDB, OwnDocument, own
+from .log_table import LogDB, own
 
 PREVIEW_CHARACTERS = 120
 
@@ -77,18 +77,21 @@ class OpenSession:
 
     def session(self) -> Session:
         """Raises :class:`SessionNotFound` where it was never finished being made."""
-        row = self.sessions.get(doc_id=1)
+        return msgspec.convert(self._session_row(), Session)
+
+    def _session_row(self) -> Row:
+        row = self.sessions.raw(1)
         if row is None:
             raise SessionNotFound("There is no such session.")
-        return msgspec.convert(row, Session)
+        return row
 
     def message(self, message_id: str) -> Message:
-        row = self.messages.get(doc_id=self.number(message_id))
+        row = self.messages.raw(self.number(message_id))
         assert row is not None
-        return msgspec.convert(row, Message)
+        return _message(row)
 
     def all_messages(self) -> list[Message]:
-        return [msgspec.convert(own(row), Message) for row in self.log.tables.get("messages", {}).values()]
+        return [_message(row) for row in self.log.tables.get("messages", {}).values()]
 
     def all_pauses(self, run_id: str | None) -> list[Pause]:
         rows = self.log.tables.get("pauses", {}).values()
@@ -98,22 +101,18 @@ class OpenSession:
         return next(reversed(self._running), None)
 
     def put_session(self, session: Session) -> None:
-        self.sessions.upsert(OwnDocument(msgspec.to_builtins(session), 1))
+        self.sessions.put(1, msgspec.to_builtins(session))
 
     def put_message(self, message: Message) -> None:
-        self.messages.upsert(OwnDocument(msgspec.to_builtins(message), split_message_id(message.id)[1]))
+        self.messages.put(split_message_id(message.id)[1], msgspec.to_builtins(message, str_keys=True))
 
     def put_pause(self, pause: Pause) -> None:
-        doc_id = self._pause_docs.get(pause.id, len(self._pause_docs) + 1)
-        self.pauses.upsert(OwnDocument(msgspec.to_builtins(pause), doc_id))
+        self.pauses.put(self._pause_docs.get(pause.id, len(self._pause_docs) + 1), msgspec.to_builtins(pause, str_keys=True))
 
     def summary(self) -> Row:
         """A :class:`.base.SessionSummary` as JSON has it."""
-        session = self.log.tables.get("session", {}).get("1")
-        if session is None:
-            raise SessionNotFound("There is no such session.")
         return {
-            "session": session,
+            "session": self._session_row(),
             "lastMessagePreview": self._preview(),
             "activeRunId": self.running(),
             "waiting": bool(self._pending),
@@ -133,6 +132,11 @@ class OpenSession:
 
     def close(self) -> None:
         self._db.close()
+
+
+def _message(row: Row) -> Message:
+    """The caller's own: of a message only an error's details are handed through as they are."""
+    return msgspec.convert(own(row) if row["error"] is not None else row, Message)
 
 
 class StoredSession:

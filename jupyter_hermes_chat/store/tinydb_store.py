@@ -77,7 +77,8 @@ class TinyDBStore:
         )
         durable.private_folder(self._sessions / session_id)
         with self._use(session_id) as opened, opened.log.lock:
-            opened.put_session(session)
+            with opened.log.transaction():
+                opened.put_session(session)
             self._publish(opened)
         return session
 
