@@ -17,6 +17,11 @@ from .records import ErrorBody, ModelItem, SkillItem
 PROTOCOL = 1
 """Raised when the wire changes; a server that meets an older Bridge lets it drain and starts a new one."""
 
+BRIDGE_FILE = "bridge.json"
+BRIDGE_LOCK = "bridge.lock"
+"""Names in the runtime folder: who serves there (:class:`BridgeFile`), and the lock that it holds as long as it lives. A Bridge
+that drains for a newer one moves both into ``draining-<pid>/`` and goes on holding the lock."""
+
 WORKER_LINE_LIMIT = 64 * 1024 * 1024
 """Bytes of one JSON line on a worker's pipe; whole histories and results travel in one."""
 
