@@ -1,0 +1,1 @@
+"""What was said, in forms that need no product of ours to be read. Pure functions of states and trees; no I/O."""
