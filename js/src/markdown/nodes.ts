@@ -83,7 +83,7 @@ function code(token: Tokens.Code, { labels }: NodeContext): VElement {
       element("button", { type: "button", class: "md-copy", "data-md": "copy" }, [labels.copy]),
     ]),
     element("pre", { class: "md-scroll", tabindex: "0" }, [
-      element("code", language === "" ? {} : { class: `language-${language}` }, [`${token.text}\n`]),
+      element("code", language === "" ? {} : { class: `language-${language}` }, [`${token.text.replace(/\n$/, "")}\n`]),
     ]),
   ]);
 }
