@@ -18,9 +18,14 @@ export function pool(base: string): Pool {
   return poolAt({ baseUrl: base });
 }
 
-/** What a reader without this extension sees of a stored turn (GitHub, nbconvert), as the kernel writes it too. */
+/**
+ * What a reader without this extension sees of a stored turn: the answer and how it ended. The kernel, where it is still
+ * there at the end, writes more (export/markdown.py); this is for turns whose kernel is not.
+ */
 export function readable({ state }: FinalBundle): { "text/markdown": string; "text/plain": string } {
-  return { "text/markdown": state.text, "text/plain": state.text };
+  const end = state.error ? `Failed: ${state.error.message}` : state.phase === "stopped" ? "Stopped." : "";
+  const text = [state.text, end].filter(part => part !== "").join("\n\n");
+  return { "text/markdown": text, "text/plain": text };
 }
 
 /** Where the kernel gave the core but no Jupyter server is in reach: says so. Returns how to take it away. */

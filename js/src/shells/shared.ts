@@ -1,11 +1,13 @@
 /**
- * What all shells of one page share, whatever loaded them: the promise of the one core (whose pools
- * live beside it, core/pool.ts).
+ * What all shells of one page share, whatever loaded them: the promise of the one core. Its pools live
+ * beside it (core/pool.ts).
  *
  * It lives on `globalThis`, since every anywidget instance is a module of its own. Whoever comes first loads the core; the
  * others, of another version perhaps, use what is there. This module is bundled into every shell, so it stays tiny.
  */
-export type Core = typeof import("./core");
+import type * as core from "./core";
+
+export type Core = typeof core;
 
 export interface Loaded {
   readonly core: Core;
@@ -22,7 +24,7 @@ export interface Shared {
 const KEY = Symbol.for("jupyter-hermes-chat");
 
 export function shared(): Shared {
-  const page = globalThis as { [KEY]?: Shared };
+  const page = globalThis as unknown as Record<symbol, Shared | undefined>;
   return (page[KEY] ??= {});
 }
 
