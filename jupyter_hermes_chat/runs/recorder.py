@@ -104,7 +104,7 @@ class Recorder:
             if isinstance(ending, HermesChatError):
                 ending = await asyncio.to_thread(self._failed, ending)
                 await self._to_disk([ending], sync=True)
-            await asyncio.to_thread(finish, self._handle, self.run_id, ending, self._started)
+            await asyncio.to_thread(self._finish, ending)
             self._channel.publish(ending)
             self._changed()
             await self._confirm(ending.last_seq)
@@ -244,6 +244,10 @@ class Recorder:
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 
+    def _finish(self, ending: Terminal) -> None:
+        started = self._started or run_started(self._handle.events(self.run_id))
+        finish(self._handle, self.run_id, ending, started)
+
     def _failed(self, error: HermesChatError) -> RunError:
         """The ending of a run that got none; its turn is closed too, so that the next one knows what was asked and answered."""
         text = text_so_far(self.run_id, self._handle.events(self.run_id))
@@ -273,6 +277,10 @@ def text_so_far(run_id: str, events: Sequence[RunEvent]) -> str:
     return state.text
 
 
+def run_started(events: Sequence[RunEvent]) -> RunStarted | None:
+    return next((event for event in events if isinstance(event, RunStarted)), None)
+
+
 def finish(handle: SessionHandle, run_id: str, terminal: Terminal, started: RunStarted | None) -> None:
     """The message's row says how its run ended, and nothing of it waits any more. One transaction; blocking."""
     lost = isinstance(terminal, RunError) and terminal.code == BridgeLost.code
@@ -286,8 +294,6 @@ def finish(handle: SessionHandle, run_id: str, terminal: Terminal, started: RunS
             reason = terminal.guardrails_failure_reason
             details = {} if reason is None else {"guardrailsFailureReason": reason}
             changes |= {"status": "FAILED", "error": ErrorBody(terminal.code, terminal.message, details)}
-    if started is None:
-        started = next((event for event in handle.events(run_id) if isinstance(event, RunStarted)), None)
     if started is not None and started.model is not None:
         changes["model_id"] = f"{started.provider}/{started.model}" if started.provider else started.model
     open_pauses = [pause for pause in handle.pauses(run_id) if pause.status == "PENDING"]

@@ -14,7 +14,7 @@ from ..protocol.events import RunComplete, RunError, RunStopped
 from ..protocol.records import Message, Role, Session, StartRun
 from ..store.base import SessionHandle, SessionWriter
 from ..tree import Node, Tree
-from .recorder import finish
+from .recorder import finish, run_started
 from .title import title_of
 
 
@@ -61,10 +61,11 @@ def session_busy(run_id: str) -> SessionBusy:
 
 def end_from_journal(handle: SessionHandle, run_id: str) -> bool:
     """Ends a run whose end is on disk while its message's row does not say so yet: the server died between the two."""
-    last = next(reversed(handle.events(run_id)), None)
+    events = handle.events(run_id)
+    last = events[-1] if events else None
     if not isinstance(last, RunComplete | RunStopped | RunError):
         return False
-    finish(handle, run_id, last, None)
+    finish(handle, run_id, last, run_started(events))
     return True
 
 
