@@ -185,7 +185,7 @@ class AsyncHermesClient:
         await self.close()
 
 
-_STREAM = httpx.Timeout(TIMEOUT, read=SILENCE)
+_STREAM = httpx.Timeout(60.0, connect=10.0, read=SILENCE)
 
 
 def _options(server: ServerFile) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -23,7 +22,7 @@ from ..protocol.server_file import ServerFile, file_name
 from .discovery import find_server
 
 IDLE_SECONDS = 600
-START_SECONDS = 60.0
+START_SECONDS = 30.0
 
 
 def find_or_start() -> ServerFile:
@@ -47,14 +46,15 @@ def start_service() -> ServerFile:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    server = _wait(process, folder / file_name(process.pid), log_path)
     atexit.register(_end, process, log_path)
-    return _wait(process, folder / file_name(process.pid), log_path)
+    return server
 
 
 def _options() -> list[str]:
     options = {
         "ServerApp.ip": "127.0.0.1",
-        "ServerApp.port": _free_port(),
+        "ServerApp.port": 0,
         "ServerApp.open_browser": False,
         "ServerApp.allow_root": True,
         "ServerApp.root_dir": Path.cwd(),
@@ -62,14 +62,6 @@ def _options() -> list[str]:
         "ServerApp.jpserver_extensions": {"jupyter_hermes_chat": True},
     }
     return [f"--{name}={value}" for name, value in options.items()]
-
-
-def _free_port() -> int:
-    """A port to begin with; Jupyter takes another one when it is gone by then."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _wait(process: subprocess.Popen[bytes], file: Path, log_path: Path) -> ServerFile:
