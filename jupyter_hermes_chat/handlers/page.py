@@ -71,16 +71,16 @@ class StaticHandler(JupyterHandler, web.StaticFileHandler):
         return "default-src 'none'; sandbox"
 
     @web.authenticated
-    @authorized(action="read")
-    def get(self, path: str, include_body: bool = True) -> Awaitable[None]:
+    @authorized
+    def get(self, path: str, include_body: bool = True) -> Awaitable[None]:  # type: ignore[override]
         if "gzip" in self.request.headers.get("Accept-Encoding", "") and (STATIC / f"{path}.gz").is_file():
             self.compressed = True
             path = f"{path}.gz"
         return web.StaticFileHandler.get(self, path, include_body)
 
     @web.authenticated
-    @authorized(action="read")
-    def head(self, path: str) -> Awaitable[None]:
+    @authorized
+    def head(self, path: str) -> Awaitable[None]:  # type: ignore[override]
         return web.StaticFileHandler.get(self, path, include_body=False)
 
     def compute_etag(self) -> str | None:
@@ -107,7 +107,7 @@ class PageHandler(JupyterHandler):
         return POLICY
 
     @web.authenticated
-    @authorized(action="read")
+    @authorized
     def get(self, session: str | None = None) -> None:
         files = manifest()
         if files is None:

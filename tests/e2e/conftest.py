@@ -1,0 +1,35 @@
+"""One JupyterLab and one browser for all browser tests of a worker; each test has a browser context of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
+
+from tests.e2e.lab import BROWSER_FLAGS, REPOSITORY, Lab, running_lab
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, headless=True, args=BROWSER_FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def lab(hermes_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """Under a prefix with escaped characters, as JupyterHub gives one to users with a space or an @ in their name."""
+    if not (REPOSITORY / "jupyter_hermes_chat" / "static" / "manifest.json").exists():
+        pytest.fail("the front end was not built: run `npm ci && npm run build` in js/")
+    with running_lab(tmp_path_factory.mktemp("lab"), base_url="/user/ann%20b%40c/") as lab:
+        yield lab
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 1300, "height": 900}, locale="en-US")
+    yield context
+    context.close()

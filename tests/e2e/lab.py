@@ -1,0 +1,215 @@
+"""A real JupyterLab for browser tests: its own folders, port and token, and what a person does in it.
+
+:func:`running_lab` starts the server and ends it with everything that it started. :class:`Notebook` is one notebook in one
+browser page, opened in a fresh workspace; its methods return when what they caused is done, never after a fixed time.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import nbformat
+from playwright.sync_api import BrowserContext, Locator, Page
+
+from tests.conftest import private_environment
+
+REPOSITORY = Path(__file__).parent.parent.parent
+NAME = "jupyter-hermes-chat"
+SHORT = 30_000
+"""Milliseconds that a step may take before the test fails; the machine of the tests may be slow."""
+
+BROWSER_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port: int = s.getsockname()[1]
+        return port
+
+
+@dataclass(frozen=True)
+class Lab:
+    """``url`` ends with a slash; notebooks are opened by their path below ``root``."""
+
+    url: str
+    token: str
+    root: Path
+    environment: dict[str, str]
+
+    def api(self, path: str) -> Any:
+        """JSON of a GET below the base URL."""
+        answer = httpx.get(self.url + path, headers={"Authorization": f"token {self.token}"}, timeout=20, trust_env=False)
+        answer.raise_for_status()
+        return answer.json()
+
+    def write_notebook(self, name: str, *cells: str) -> str:
+        notebook = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(source) for source in cells],
+            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+        )
+        nbformat.write(notebook, self.root / f"{name}.ipynb")
+        return f"{name}.ipynb"
+
+    def disable_labextension(self, disabled: bool) -> None:
+        """Takes effect when a page is opened the next time."""
+        file = Path(self.environment["JUPYTER_CONFIG_DIR"]) / "labconfig" / "page_config.json"
+        file.write_text(json.dumps({"disabledExtensions": {NAME: disabled}}))
+
+
+@contextmanager
+def running_lab(folder: Path, base_url: str = "/") -> Iterator[Lab]:
+    """JupyterLab on this working tree: the extension is enabled here, whether the package is installed or not."""
+    environment = private_environment(folder, PYTHONPATH=str(REPOSITORY))
+    config = Path(environment["JUPYTER_CONFIG_DIR"])
+    (config / "labconfig").mkdir(parents=True, exist_ok=True)
+    quiet = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
+    (config / "labconfig" / "default_setting_overrides.json").write_text(json.dumps(quiet))
+    (config / "jupyter_server_config.json").write_text(
+        json.dumps({"ServerApp": {"jpserver_extensions": {"jupyter_hermes_chat": True}}})
+    )
+    extensions = folder / "labextensions"
+    extensions.mkdir()
+    (extensions / NAME).symlink_to(REPOSITORY / "jupyter_hermes_chat" / "labextension", target_is_directory=True)
+    root = folder / "notebooks"
+    root.mkdir()
+    port, token = free_port(), secrets.token_hex(8)
+    url = f"http://127.0.0.1:{port}{base_url}"
+    command = [
+        *(sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root"),
+        *(f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--ServerApp.base_url={base_url}"),
+        *(f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}"),
+        *("--LabApp.expose_app_in_browser=True", f"--LabApp.extra_labextensions_path={extensions}"),
+    ]
+    log = (folder / "lab.log").open("wb")
+    process = subprocess.Popen(command, env=environment, cwd=root, stdout=log, stderr=log)
+    lab = Lab(url, token, root, environment)
+    try:
+        _until_up(lab, process, folder / "lab.log")
+        yield lab
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        log.close()
+        subprocess.run(
+            [sys.executable, "-c", "from jupyter_hermes_chat.cli import main; main()", "stop"],
+            env=environment,
+            cwd=folder,
+            check=False,
+            timeout=30,
+        )
+
+
+def _until_up(lab: Lab, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 40
+    while True:
+        try:
+            lab.api("api/status")
+            return
+        except httpx.HTTPError as error:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(f"JupyterLab did not start: {log.read_text()[-4000:]}") from error
+            time.sleep(0.1)
+
+
+KERNEL_IDLE = """() => {
+  const kernel = jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel;
+  return kernel?.connectionStatus === "connected" && kernel.status === "idle";
+}"""
+RUN_CELL = """async ([index, wait]) => {
+  const notebook = jupyterapp.shell.currentWidget.content;
+  notebook.activeCellIndex = index;
+  notebook.deselectAll();
+  const done = jupyterapp.commands.execute("notebook:run-cell");
+  if (wait) await done;
+}"""
+
+
+class Notebook:
+    """One notebook in one page of *context*. ``errors`` collects what the page threw or logged as an error."""
+
+    def __init__(self, context: BrowserContext, lab: Lab, path: str) -> None:
+        self.lab = lab
+        self.path = path
+        self.workspace = f"test-{secrets.token_hex(4)}"
+        self.errors: list[str] = []
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(SHORT)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
+        self._open("reset&")
+
+    def _open(self, query: str = "") -> None:
+        address = f"{self.lab.url}lab/workspaces/{self.workspace}/tree/{self.path}?{query}token={self.lab.token}"
+        self.page.goto(address, wait_until="domcontentloaded")
+        self.page.wait_for_function("() => !!window.jupyterapp")
+        self.page.evaluate("() => jupyterapp.restored")
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
+        self.page.wait_for_function(KERNEL_IDLE)
+
+    def reload(self) -> None:
+        """As a person does: the saved notebook in the same workspace, with the kernel that is still there."""
+        self.command("docmanager:save")
+        self._open()
+
+    def command(self, name: str, **arguments: object) -> None:
+        self.page.evaluate("([name, args]) => jupyterapp.commands.execute(name, args)", [name, arguments])
+
+    def run(self, index: int, *, wait: bool = True) -> None:
+        """Runs cell *index* (from 0); with *wait*, returns when it is done."""
+        self.page.evaluate(RUN_CELL, [index, wait])
+
+    def output(self, index: int) -> Locator:
+        return self.page.locator(".jp-Notebook .jp-Cell").nth(index).locator(".jp-Cell-outputArea")
+
+    def stored_outputs(self, index: int) -> list[dict[str, Any]]:
+        """Outputs of cell *index* as the notebook's model has them now."""
+        script = "index => jupyterapp.shell.currentWidget.content.model.cells.get(index).toJSON().outputs"
+        outputs: list[dict[str, Any]] = self.page.evaluate(script, index)
+        return outputs
+
+    def cell_count(self) -> int:
+        count: int = self.page.evaluate("() => jupyterapp.shell.currentWidget.content.widgets.length")
+        return count
+
+    def show_sidebar(self) -> Locator:
+        self.command("hermes-chat:open")
+        return self.page.locator("#hermes-chat")
+
+    def screenshots(self, name: str) -> None:
+        """``<name>-light.png`` and ``<name>-dark.png`` under ``tests/artifacts``, to be looked at."""
+        for theme, light in (("JupyterLab Dark", "false"), ("JupyterLab Light", "true")):
+            self.command("apputils:change-theme", theme=theme)
+            self.page.wait_for_function("light => document.body.dataset.jpThemeLight === light", arg=light)
+            screenshot(self.page, f"{name}-{'light' if light == 'true' else 'dark'}")
+
+
+def screenshot(page: Page, name: str) -> None:
+    folder = REPOSITORY / "tests" / "artifacts"
+    folder.mkdir(exist_ok=True)
+    page.screenshot(path=folder / f"{name}.png")
