@@ -2,7 +2,7 @@
  * What a shell sees of the interface: two functions, each of which fills an element and gives back a handle.
  *
  * `mount` (./mount.tsx) is the whole chat: sidebar, page, anywidget. It fills the height of its element, so a shell that
- * has none gives one (`element.style.height`). `renderTurn` (./turn-view.tsx) is one turn without a composer, as tall as
+ * has none gives one (`element.style.height`). `renderTurn` (./turn-view.ts) is one turn without a composer, as tall as
  * its text: a cell's output. Both make an open shadow root on a host of their own inside the element, and neither stops a
  * run when it is disposed (R24).
  */
