@@ -22,7 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "notebook": {"protocol", "reduce", "tree", "client", "export", "_version"},
     "bridge": {"protocol", "_version"},
     "tour": set(),
-    "cli": {"protocol", "reduce", "tree", "client", "export", "bridge", "runtimes", "_version"},
+    "cli": {"protocol", "reduce", "tree", "client", "export", "bridge", "runtimes", "extension", "_version"},
     "_version": set(),
     "__init__": {"_version", "client", "notebook", "extension"},
 }
