@@ -170,7 +170,7 @@ class BridgeRuntime:
         if key not in self._clients:
             self._clients[key] = httpx.AsyncClient(
                 base_url=file.url,
-                headers={"Authorization": f"Bearer {file.token}"},
+                headers={"Authorization": f"Bearer {file.token}"} if file.token else None,
                 timeout=httpx.Timeout(10, read=READ_SECONDS, pool=None),
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=10),
                 trust_env=False,
