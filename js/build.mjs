@@ -22,6 +22,22 @@ const package_ = join(here, "../jupyter_hermes_chat");
 const out = join(package_, "static");
 const require = createRequire(import.meta.url);
 
+/**
+ * Of marked only the lexer is used (src/markdown): its default instance, which esbuild must keep since making it could have
+ * effects, would hold parser and renderer in the core (4 kB compressed).
+ */
+const lexerOnly = {
+  name: "marked: the lexer only",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]marked[\\/]lib[\\/]marked\.esm\.js$/ }, ({ path }) => {
+      const source = readFileSync(path, "utf8");
+      const contents = source.replace(/;var (\w+)=new \w+;function \w+\(.*?export\{.*?\b(\w+) as Lexer\b.*?\};/s, ";export{$2 as Lexer};");
+      if (contents === source) throw new Error("marked has changed: look at `lexerOnly` in build.mjs");
+      return { contents };
+    });
+  },
+};
+
 const browser = {
   absWorkingDir: here,
   bundle: true,
@@ -31,6 +47,7 @@ const browser = {
   metafile: true,
   minify: true,
   outdir: out,
+  plugins: [lexerOnly],
   target: "es2022",
   write: false,
 };
