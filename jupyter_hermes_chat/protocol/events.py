@@ -250,7 +250,7 @@ KnownEvent: TypeAlias = (
 TextEvent: TypeAlias = Thinking | Answer
 Terminal: TypeAlias = RunComplete | RunStopped | RunError
 
-EVENT_TYPES: tuple[type[Event], ...] = KnownEvent.__args__  # type: ignore[attr-defined]
+EVENT_TYPES: tuple[type[Event], ...] = KnownEvent.__args__
 KINDS: frozenset[str] = frozenset(t.__struct_config__.tag for t in EVENT_TYPES)  # type: ignore[misc]
 TERMINAL_KINDS: frozenset[str] = frozenset({"run_complete", "run_stopped", "run_error"})
 TEXT_KINDS: frozenset[str] = frozenset({"thinking", "answer"})
