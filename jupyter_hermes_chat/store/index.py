@@ -7,24 +7,85 @@ keeps the row that it had, and opening it says what is wrong.
 
 from __future__ import annotations
 
-import heapq
+import bisect
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Raw, Struct
 
 from ..protocol.errors import SessionNotFound, StoreDamaged, StoreError, StoreGone, StoreNewer
 from ..protocol.records import SESSION_ID
 from . import durable
 from .base import SessionSummary
-from .log_storage import VERSION, LogStorage, Row, seal
+from .log_storage import VERSION, Line, LogStorage, seal
 from .log_table import LogDB, LogTable
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+
+
+class Summary(Struct, rename="camel"):
+    """A row: a :class:`.base.SessionSummary` whose session is still JSON, and the length of its tree's log in bytes."""
+
+    session: Raw
+    last_message_preview: str
+    active_run_id: str | None
+    waiting: bool
+    size: int
+
+
+class _SessionHead(Struct, rename="camel"):
+    id: str
+    owner: str
+    created_at: int
+    last_message_at: int | None
+
+
+class _Head(Struct, rename="camel"):
+    session: _SessionHead
+    active_run_id: str | None
+    size: int
+
+
+_decode_head = msgspec.json.Decoder(_Head).decode
+_decode_summary = msgspec.json.Decoder(SessionSummary).decode
+_decode_id = msgspec.json.Decoder(_SessionHead).decode
+
+
+class _Order:
+    """The heads of all rows, and for each owner the ids by activity. Kept sorted: sorting 10,000 takes 10 ms, this 10 µs."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        self.heads: dict[str, _Head] = {}
+        self._by_activity: dict[str, list[tuple[int, str]]] = {}
+
+    def saw(self, table: str, doc_id: str, row: Raw) -> None:
+        self.gone(table, doc_id)
+        head = self.heads[doc_id] = _decode_head(row)
+        bisect.insort(self._by_activity.setdefault(head.session.owner, []), _activity(head))
+
+    def gone(self, table: str, doc_id: str) -> None:
+        head = self.heads.pop(doc_id, None)
+        if head is not None:
+            order = self._by_activity[head.session.owner]
+            del order[bisect.bisect_left(order, _activity(head))]
+
+    def newest(self, owner: str, offset: int, limit: int) -> tuple[list[str], int]:
+        """Ids of a page, and how many there are."""
+        order = self._by_activity.get(owner, [])
+        end = len(order) - offset
+        return [session_id for _, session_id in reversed(order[max(0, end - limit) : max(0, end)])], len(order)
+
+
+def _activity(head: _Head) -> tuple[int, str]:
+    return head.session.last_message_at or head.session.created_at, head.session.id
 
 
 class _Table(LogTable):
@@ -37,28 +98,29 @@ class _DB(LogDB):
 
 class SessionIndex:
     def __init__(self, path: Path, sessions: Path, refresh: Callable[[str], None]) -> None:
-        """*sessions* is the folder of all sessions; *refresh* calls :meth:`put` for one, under that session's lock."""
+        """*sessions* is the folder of all sessions; *refresh* calls :meth:`put` for one, under that session's lock.
+        :meth:`repair` is to be called once before the first use."""
         self._path, self._sessions, self._refresh = path, sessions, refresh
+        self._order = _Order()
         try:
-            self._db = _DB(path)
+            self._db = _DB(path, watcher=self._order)
         except (StoreDamaged, StoreNewer):
             self._replace()
         self._stale = True
-        self.repair()
 
     def _replace(self) -> None:
         log.warning("The list of sessions is damaged; it is made anew from the sessions.")
-        durable.replace_file(self._path, seal({"log": VERSION}))
-        self._db = _DB(self._path)
+        durable.replace_file(self._path, seal(Line(log=VERSION)))
+        self._db = _DB(self._path, watcher=self._order)
         self._stale = True
 
-    def put(self, summary: Row, size: int) -> None:
+    def put(self, summary: Summary) -> None:
         """Under the session's lock, so that rows come in the order of changes. Never fails: a row that could not be written
         is made anew before the list is shown."""
 
         def write() -> None:
             with self.log.transaction():
-                self._table.put(summary["session"]["id"], {**summary, "size": size})
+                self._table.put(_decode_id(summary.session).id, summary)
 
         self._attempt(write)
 
@@ -76,23 +138,25 @@ class SessionIndex:
     def page(self, owner: str, offset: int, limit: int) -> tuple[list[SessionSummary], int]:
         """By latest activity (R4), and how many there are."""
 
-        def read(rows: Mapping[str, Any]) -> tuple[list[SessionSummary], int]:
-            own = [row for row in rows.values() if row["session"]["owner"] == owner]
-            newest = heapq.nlargest(offset + limit, own, key=_activity)
-            return [msgspec.convert(row, SessionSummary) for row in newest[offset:]], len(own)
+        def read() -> tuple[list[SessionSummary], int]:
+            ids, total = self._order.newest(owner, offset, limit)
+            rows = self.log.tables.get("sessions", {})
+            return [_decode_summary(rows[session_id]) for session_id in ids], total
 
         return self._reading(read)
 
     def unfinished(self) -> list[tuple[str, str]]:
-        return self._reading(
-            lambda rows: [(row["session"]["owner"], row["activeRunId"]) for row in rows.values() if row["activeRunId"]]
-        )
+        def read() -> list[tuple[str, str]]:
+            heads = self._order.heads.values()
+            return [(head.session.owner, head.active_run_id) for head in heads if head.active_run_id is not None]
 
-    def _reading(self, read: Callable[[Mapping[str, Any]], T]) -> T:
+        return self._reading(read)
+
+    def _reading(self, read: Callable[[], T]) -> T:
         try:
             self.repair()
             with self.log.reading():
-                return read(self.log.tables.get("sessions", {}))
+                return read()
         except (StoreDamaged, StoreGone):
             self._db.close()
             self._replace()
@@ -104,7 +168,7 @@ class SessionIndex:
             return
         self._stale = False
         with self.log.reading():
-            known = {session_id: row["size"] for session_id, row in self.log.tables.get("sessions", {}).items()}
+            known = {session_id: head.size for session_id, head in self._order.heads.items()}
         found = _log_sizes(self._sessions)
         for session_id in known.keys() - found.keys():
             self.remove(session_id)
@@ -127,11 +191,6 @@ class SessionIndex:
 
     def close(self) -> None:
         self._db.close()
-
-
-def _activity(row: Mapping[str, Any]) -> tuple[int, str]:
-    session = row["session"]
-    return session["lastMessageAt"] or session["createdAt"], session["id"]
 
 
 def _log_sizes(sessions: Path) -> dict[str, int]:

@@ -1,14 +1,16 @@
 """TinyDB on an append-only log: an operation appends one line that holds only what changed (design §4).
 
-The first line is ``{"log":1,"crc":…}``, every other one a transaction ``{"ops":[…],"crc":"8 hex"}`` of operations
-``{"t": table, "clear"?: true, "del"?: [ids], "set"?: {id: row}}`` or ``{"t": table, "drop": true}``. What it keeps true:
+The first line is ``{"log":1,"crc":…}``, every other one a transaction ``{"ops":[…],"crc":"8 hex"}`` (:class:`Op`). What it
+keeps true:
 
 * a transaction is one line, so it is there as a whole or not at all; memory changes with it;
 * whoever writes holds ``<log>.lock`` (a file of its own: the log is replaced by rename), has read what others wrote, and adds
   its line with one write;
 * whoever only reads takes no file lock: it consumes whole, checksummed lines and leaves an unfinished last one alone. A writer
   cuts that one off and keeps it as ``<log>.torn``; damage anywhere else is :class:`StoreDamaged`, never an empty table;
-* the descriptor stays open, so its inode cannot come again: another inode at the path means "compacted by someone, load anew".
+* the descriptor stays open, so its inode cannot come again: another inode at the path means "compacted by someone, load anew";
+* rows stay in memory as the JSON that is in the file and are decoded for whoever asks. So a row that is handed out is the
+  caller's own in depth, and loading a log costs a third of decoding it.
 
 Threads: rows are read under ``reading()`` and written under ``transaction()``; the table beside (``log_table.py``) takes the
 transaction of a single operation itself.
@@ -18,12 +20,13 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import msgspec
+from msgspec import Raw, Struct
 from tinydb.storages import Storage
 
 from ..protocol.errors import StoreDamaged, StoreGone, StoreNewer
@@ -34,57 +37,90 @@ COMPACT_BYTES = 1024 * 1024
 COMPACT_RATIO = 4
 """A log is due for compaction when it is larger than this and holds four times as many written rows as living ones."""
 
-Row: TypeAlias = dict[str, Any]
-Op: TypeAlias = dict[str, Any]
-
 encode_row = msgspec.json.Encoder().encode
 decode_row = msgspec.json.Decoder().decode
 
 
-def seal(record: Op) -> bytes:
-    body = encode_row(record)
+class Op(Struct, omit_defaults=True):
+    """What becomes of one table, in this order: it is dropped or emptied, rows go, rows are set."""
+
+    t: str
+    drop: bool = False
+    clear: bool = False
+    gone: list[str] = msgspec.field(default_factory=list, name="del")
+    set: dict[str, Raw] = {}
+
+
+class Line(Struct, omit_defaults=True):
+    """The header has a version, every other line has operations."""
+
+    log: int | None = None
+    ops: list[Op] = []
+
+
+_decode_line = msgspec.json.Decoder(Line).decode
+
+
+def seal(line: Line) -> bytes:
+    body = encode_row(line)
     return b'%s,"crc":"%08x"}\n' % (body[:-1], zlib.crc32(body))
 
 
-def unseal(line: bytes) -> Op:
-    """The record of a line without its newline. ``ValueError`` where the checksum is missing or wrong."""
-    body = line[:-18] + b"}"
-    if line[-18:-10] != b',"crc":"' or line[-10:-2] != b"%08x" % zlib.crc32(body):
+def unseal(raw: bytes) -> Line:
+    """*raw* has no newline. ``ValueError`` where the checksum is missing or wrong, or what it covers is no line of a log."""
+    if raw[-18:-10] != b',"crc":"' or raw[-10:-2] != b"%08x" % zlib.crc32(b"}", zlib.crc32(memoryview(raw)[:-18])):
         raise ValueError("the checksum does not match")
-    record: Op = decode_row(body)
-    return record
+    return _decode_line(raw)
 
 
-def unseal_all(data: bytes) -> tuple[list[Op], int, bool]:
-    """Records of the whole lines at the start of *data*, how many bytes they are, and whether damage follows: an unreadable
-    line that is not the last one."""
-    records: list[Op] = []
+def unseal_all(data: bytes) -> tuple[list[Line], int, str]:
+    """The whole lines at the start of *data*, how many bytes they are, and what is wrong with the next one if it is not just
+    an unfinished end: the last whole line may be torn, too."""
+    lines: list[Line] = []
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
         try:
-            records.append(unseal(data[start:end]))
-        except ValueError:
-            return records, start, data.find(b"\n", end + 1) >= 0
+            lines.append(unseal(data[start:end]))
+        except ValueError as error:
+            return lines, start, str(error) if data.find(b"\n", end + 1) >= 0 else ""
         start = end + 1
-    return records, start, False
+    return lines, start, ""
+
+
+class Rows(Mapping[str, Any]):
+    """A table's rows as TinyDB reads them, decoded anew for each access."""
+
+    def __init__(self, raw: dict[str, Raw]) -> None:
+        self.raw = raw
+
+    def __getitem__(self, doc_id: str) -> Any:
+        return decode_row(self.raw[doc_id])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.raw)
+
+    def __len__(self) -> int:
+        return len(self.raw)
 
 
 class Watcher(Protocol):
-    """Keeps an index of the rows: told of each row that is set, by whomever, under the storage's thread lock."""
+    """Keeps an index of the rows: told of every change, whoever made it, under the storage's thread lock."""
 
     def forget(self) -> None:
         """Everything is loaded anew."""
         ...
 
-    def saw(self, table: str, doc_id: str, row: Row) -> None: ...
+    def saw(self, table: str, doc_id: str, row: Raw) -> None: ...
+
+    def gone(self, table: str, doc_id: str) -> None: ...
 
 
 class LogStorage(Storage):
-    """``tables`` are the rows as a reload would give them; they are replaced, never changed in place."""
+    """``tables`` are the rows by table and id, as JSON."""
 
     def __init__(self, path: str | Path, watcher: Watcher | None = None) -> None:
         self.path = Path(path)
-        self.tables: dict[str, dict[str, Row]] = {}
+        self.tables: dict[str, dict[str, Raw]] = {}
         self.reloads = 0
         """Counts what others changed: ids and caches derived before are stale."""
         self._name = str(self.path)
@@ -99,7 +135,7 @@ class LogStorage(Storage):
                 for left in self.path.parent.glob(f"{self.path.name}.*.new"):
                     left.unlink(missing_ok=True)  # of a compaction that died
                 if not self.path.exists():
-                    durable.replace_file(self.path, seal({"log": VERSION}))
+                    durable.replace_file(self.path, seal(Line(log=VERSION)))
                 self._reload()
         except BaseException as error:
             self.close()
@@ -123,9 +159,9 @@ class LogStorage(Storage):
         if not self._depth:
             self._catch_up(repair=False)
 
-    def read(self) -> dict[str, dict[str, Row]] | None:
+    def read(self) -> dict[str, Any] | None:
         with self.reading():
-            return dict(self.tables) or None
+            return {name: Rows(rows) for name, rows in self.tables.items()} or None
 
     def _load(self) -> None:
         fd = os.open(self._name, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
@@ -152,20 +188,19 @@ class LogStorage(Storage):
         if found.st_size < self._end or not found.st_size:
             raise self._damaged(1, "the file was cut short" if self._end else "the file is empty")
         data = os.pread(self._fd, found.st_size - self._end, self._end)
-        records, size, damaged = unseal_all(data)
-        for record in records:
+        lines, size, wrong = unseal_all(data)
+        for line in lines:
             self._lines += 1
             if self._lines == 1:
-                self._check_header(record)
-                continue
+                self._check_header(line)
             try:
-                self._apply(record["ops"])
-            except (KeyError, TypeError, ValueError) as error:
-                raise self._damaged(self._lines, f"{type(error).__name__}: {error}") from error
+                self._apply(line.ops)
+            except ValueError as error:  # what a watcher cannot make sense of
+                raise self._damaged(self._lines, str(error)) from error
         self._end += size
-        self.reloads += bool(records)
-        if damaged or not self._lines:
-            raise self._damaged(self._lines + 1, "the checksum does not match")
+        self.reloads += bool(lines)
+        if wrong or not self._lines:
+            raise self._damaged(self._lines + 1, wrong or "the header is unfinished")
         if repair and size < len(data):
             durable.keep_torn(self.path, data[size:])
             os.ftruncate(self._fd, self._end)
@@ -178,31 +213,29 @@ class LogStorage(Storage):
             line=line,
         )
 
-    def _check_header(self, record: Op) -> None:
-        version = record.get("log")
-        if not isinstance(version, int) or version < 1:
+    def _check_header(self, line: Line) -> None:
+        if line.log is None or line.log < 1:
             raise self._damaged(1, "this is not the log of a session")
-        if version > VERSION:
+        if line.log > VERSION:
             raise StoreNewer(f"{self._name} was written by a newer version. Upgrade jupyter_hermes_chat.", file=self._name)
 
     def _apply(self, ops: Iterable[Op]) -> None:
+        watcher = self._watcher
         for op in ops:
-            name = op["t"]
-            if "drop" in op:
-                self.tables.pop(name, None)
+            table = self.tables.setdefault(op.t, {})
+            if op.clear or op.drop:
+                op.gone = list(table)
+            for doc_id in op.gone:
+                if table.pop(doc_id, None) is not None and watcher is not None:
+                    watcher.gone(op.t, doc_id)
+            if op.drop:
+                del self.tables[op.t]
                 continue
-            table = self.tables.setdefault(name, {})
-            if "clear" in op:
-                table.clear()
-            for doc_id in op.get("del", ()):
-                table.pop(doc_id, None)
-            new = op.get("set")
-            if new:
-                table.update(new)
-                self._written += len(new)
-                if self._watcher is not None:
-                    for doc_id, row in new.items():
-                        self._watcher.saw(name, doc_id, row)
+            table.update(op.set)
+            self._written += len(op.set)
+            if watcher is not None:
+                for doc_id, row in op.set.items():
+                    watcher.saw(op.t, doc_id, row)
 
     # ---- writing ----------------------------------------------------------------------------------------------------
 
@@ -241,7 +274,7 @@ class LogStorage(Storage):
 
     def _commit(self, ops: list[Op]) -> None:
         try:
-            line = seal({"ops": ops})
+            line = seal(Line(ops=ops))
             durable.append_whole(self._fd, self._end, line, self._name)
         except BaseException:
             self._reload()
@@ -254,19 +287,19 @@ class LogStorage(Storage):
         self._catch_up(repair=True)
 
     def change(self, op: Op) -> None:
-        """Inside a transaction. *op* holds rows as a reload would give them; they are the storage's from now on."""
+        """Inside a transaction."""
         assert self._depth, "rows are changed inside a transaction"
         self._pending.append(op)
         self._apply((op,))
 
-    def write(self, data: dict[str, dict[str, Row]]) -> None:
+    def write(self, data: dict[str, Any]) -> None:
         """TinyDB's whole-file path, used by ``drop_table`` and ``drop_tables``."""
         with self.transaction():
             for name in [name for name in self.tables if name not in data]:
-                self.change({"t": name, "drop": True})
+                self.change(Op(t=name, drop=True))
             for name, rows in data.items():
-                if rows is not self.tables.get(name):
-                    self.change({"t": name, "clear": True, "set": decode_row(encode_row(rows))})
+                if not (isinstance(rows, Rows) and rows.raw is self.tables.get(name)):
+                    self.change(Op(t=name, clear=True, set={str(i): Raw(encode_row(row)) for i, row in rows.items()}))
 
     @property
     def size(self) -> int:
@@ -287,11 +320,11 @@ class LogStorage(Storage):
             inode, start = self._inode, self._end
             tables = {name: list(rows.items()) for name, rows in self.tables.items()}
         ops = [
-            {"t": name, "set": dict(rows[first : first + 64])}
+            Op(t=name, set=dict(rows[first : first + 64]))
             for name, rows in tables.items()
             for first in range(0, max(len(rows), 1), 64)
         ]
-        content = b"".join([seal({"log": VERSION}), *(seal({"ops": [op]}) for op in ops)])
+        content = b"".join([seal(Line(log=VERSION)), *(seal(Line(ops=[op])) for op in ops)])
         new = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
         try:
             with durable.typed(self._name):

@@ -1,8 +1,8 @@
 """TinyDB's tables over :class:`.log_storage.LogStorage`: an operation writes the rows that it touched, not the table.
 
-TinyDB runs every change through ``_update_table(updater)``; here the updater gets a mapping that copies the rows it touches
+TinyDB runs every change through ``_update_table(updater)``; here the updater gets a mapping that decodes the rows it touches
 and remembers them. So an operation by document id costs the same at ten rows and at a hundred thousand, and TinyDB's whole API
-keeps working. Rows that are handed out are the caller's own, in depth.
+keeps working.
 """
 
 from __future__ import annotations
@@ -10,33 +10,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
+from msgspec import Raw
 from tinydb import TinyDB
-from tinydb.table import Document, Table
+from tinydb.table import Table
 
-from .log_storage import LogStorage, Op, Row, decode_row, encode_row
+from .log_storage import LogStorage, Op, Rows, decode_row, encode_row
 
 
-class Changes(MutableMapping[Any, Row]):
+class Changes(MutableMapping[Any, dict[str, Any]]):
     """What TinyDB's updaters see of a table: copies of the rows that they touch, so that a failed one leaves nothing behind,
     and a record of what became of them."""
 
-    def __init__(self, rows: Mapping[str, Row], id_type: Callable[[str], Any]) -> None:
+    def __init__(self, rows: Mapping[str, Raw], id_type: Callable[[str], Any]) -> None:
         self._rows, self._id_type = rows, id_type
-        self._touched: dict[Any, Row] = {}
+        self._touched: dict[Any, dict[str, Any]] = {}
         self._gone: set[Any] = set()
         self._cleared = False
 
-    def _old(self, doc_id: Any) -> bool:
-        return not self._cleared and doc_id not in self._gone and str(doc_id) in self._rows
+    def _old(self, doc_id: Any) -> Raw | None:
+        return None if self._cleared or doc_id in self._gone else self._rows.get(str(doc_id))
 
-    def __getitem__(self, doc_id: Any) -> Row:
+    def __getitem__(self, doc_id: Any) -> dict[str, Any]:
         if doc_id not in self._touched:
-            if not self._old(doc_id):
+            old = self._old(doc_id)
+            if old is None:
                 raise KeyError(doc_id)
-            self._touched[doc_id] = own(self._rows[str(doc_id)])
+            self._touched[doc_id] = decode_row(old)
         return self._touched[doc_id]
 
-    def __setitem__(self, doc_id: Any, row: Row) -> None:
+    def __setitem__(self, doc_id: Any, row: dict[str, Any]) -> None:
         self._touched[doc_id] = row
 
     def __delitem__(self, doc_id: Any) -> None:
@@ -46,10 +48,10 @@ class Changes(MutableMapping[Any, Row]):
         self._gone.add(doc_id)
 
     def __contains__(self, doc_id: object) -> bool:
-        return doc_id in self._touched or self._old(doc_id)
+        return doc_id in self._touched or self._old(doc_id) is not None
 
     def __iter__(self) -> Iterator[Any]:
-        old = [doc_id for doc_id in map(self._id_type, self._rows) if self._old(doc_id)]
+        old = [doc_id for doc_id in map(self._id_type, self._rows) if self._old(doc_id) is not None]
         known = set(old)
         return iter([*old, *(doc_id for doc_id in self._touched if doc_id not in known)])
 
@@ -61,52 +63,19 @@ class Changes(MutableMapping[Any, Row]):
         self._cleared = True
 
     def op(self, table: str) -> Op:
-        """``{"t": table}`` alone where nothing changed."""
-        op: Op = {"t": table}
-        if self._cleared:
-            op["clear"] = True
-        elif gone := [str(doc_id) for doc_id in self._gone if str(doc_id) in self._rows]:
-            op["del"] = gone
-        new: dict[str, Row] = {}
+        op = Op(t=table, clear=self._cleared)
+        if not self._cleared:
+            op.gone = [str(doc_id) for doc_id in self._gone if str(doc_id) in self._rows]
         for doc_id, row in self._touched.items():
-            raw = encode_row(row)
-            old = self._rows[str(doc_id)] if self._old(doc_id) else None
-            if row != old or raw != encode_row(old):  # 1 == True, but not in JSON
-                new[str(doc_id)] = decode_row(raw)
-        if new:
-            op["set"] = new
+            raw = Raw(encode_row(row))
+            if raw != self._old(doc_id):
+                op.set[str(doc_id)] = raw
         return op
-
-
-def own(value: Any) -> Any:
-    """A copy in depth of what JSON can hold."""
-    if value.__class__ is dict:
-        return {key: own(item) if item.__class__ in _NESTED else item for key, item in value.items()}
-    if value.__class__ is list:
-        return [own(item) if item.__class__ in _NESTED else item for item in value]
-    return value
-
-
-_NESTED = (dict, list)
-
-
-class _AnyDocument(type):
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, Document)
-
-
-class OwnDocument(Document, metaclass=_AnyDocument):
-    """A row that is the caller's own: with rows kept in memory, a shared nested dict would change the database unwritten.
-    A plain ``Document`` counts as one, since TinyDB asks with ``isinstance`` whether a row brings its id along."""
-
-    def __init__(self, value: Mapping[str, Any], doc_id: Any) -> None:
-        super().__init__(own(value), doc_id)
 
 
 class LogTable(Table):
     """TinyDB's table without its query cache, which would hand one answer to two callers and outlive other processes' writes."""
 
-    document_class = OwnDocument
     _storage: LogStorage
 
     def __init__(self, storage: LogStorage, name: str, cache_size: int = 0, persist_empty: bool = False) -> None:
@@ -115,14 +84,14 @@ class LogTable(Table):
         if persist_empty:  # TinyDB would clear a table that exists
             self._update_table(lambda _: None)
 
-    def raw(self, doc_id: object) -> Row | None:
-        """The row itself, under ``storage.reading()`` or a transaction: to look at, never to change or hand out."""
+    def raw(self, doc_id: object) -> Raw | None:
+        """A row's JSON, under ``storage.reading()`` or a transaction."""
         return self._storage.tables.get(self._name, {}).get(str(doc_id))
 
-    def put(self, doc_id: object, row: Row) -> None:
-        """Writes a whole row, new or not, inside a transaction of the storage, which keeps *row*: only what JSON has, and not
-        to be changed any more. (TinyDB's ``upsert`` merges into the old row, copies and compares: three times the cost.)"""
-        self._storage.change({"t": self._name, "set": {str(doc_id): row}})
+    def put(self, doc_id: object, row: object) -> None:
+        """Writes a whole row, new or not, inside a transaction of the storage; *row* is what msgspec can encode. (TinyDB's
+        ``upsert`` merges into the old row, which is decoded and compared for that: three times the cost.)"""
+        self._storage.change(Op(t=self._name, set={str(doc_id): Raw(encode_row(row))}))
 
     def insert(self, document: Mapping[str, Any]) -> int:
         with self._storage.transaction():  # an id is chosen under the lock
@@ -145,7 +114,7 @@ class LogTable(Table):
 
     def _read_table(self) -> dict[str, Mapping[str, Any]]:
         self._storage.refresh()
-        return self._storage.tables.get(self._name, {})  # type: ignore[return-value]
+        return Rows(self._storage.tables.get(self._name, {}))  # type: ignore[return-value]
 
     def _update_table(self, updater: Callable[[Any], None]) -> None:
         storage = self._storage
@@ -154,7 +123,7 @@ class LogTable(Table):
             changes = Changes({} if rows is None else rows, self.document_id_class)
             updater(changes)
             op = changes.op(self._name)
-            if len(op) > 1 or rows is None:
+            if op.clear or op.gone or op.set or rows is None:
                 storage.change(op)
 
 

@@ -13,29 +13,46 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from ..protocol.errors import MessageNotFound, SessionNotFound
 from ..protocol.events import KnownEvent, Unknown
-from ..protocol.records import Message, Pause, Role, Session, Turn, split_message_id
+from ..protocol.records import Message, MessageStatus, Pause, PauseStatus, Role, Session, Turn
 from ..tree import Node, Tree
 from .context import read_context, write_turn
+from .index import Summary
 from .journal import Journal, read_events
-from .log_storage import Row
-from .log_table import LogDB, own
+from .log_table import LogDB
 
 PREVIEW_CHARACTERS = 120
 
 Borrow = Callable[[], AbstractContextManager["OpenSession"]]
 
 
-class _TreeNode(Struct, frozen=True, rename="camel"):
+class _Node(Struct, frozen=True, rename="camel"):
+    """What the rules and the index look at; decoded from every row that is seen, so it is short."""
+
     id: str
     parent_id: str | None
     role: Role
+    status: MessageStatus
     is_active: bool
     branch_order: int
     deleted_at: int | None
+    created_at: int
+
+
+class _PauseHead(Struct, frozen=True, rename="camel"):
+    id: str
+    run_id: str
+    status: PauseStatus
+
+
+_decode_node = msgspec.json.Decoder(_Node).decode
+_decode_pause_head = msgspec.json.Decoder(_PauseHead).decode
+_decode_session = msgspec.json.Decoder(Session).decode
+_decode_message = msgspec.json.Decoder(Message).decode
+_decode_pause = msgspec.json.Decoder(Pause).decode
 
 
 class OpenSession:
@@ -47,96 +64,100 @@ class OpenSession:
         self.forget()
         self._db = LogDB(folder / "tree.jsonl", watcher=self)
         self.log = self._db.storage
-        self.sessions = self._db.table("session")
-        self.messages = self._db.table("messages")
-        self.pauses = self._db.table("pauses")
+        self._sessions = self._db.table("session")
+        self._messages = self._db.table("messages")
+        self._pause_rows = self._db.table("pauses")
 
     def forget(self) -> None:
         self.tree: Tree[Node] = Tree()
         self.last_number = 0
         self.last_created_at = 0
         self._running: dict[str, None] = {}
-        self._pending: dict[str, int] = {}
-        self._pause_docs: dict[str, int] = {}
+        self._pauses: dict[str, tuple[int, _PauseHead]] = {}
 
-    def saw(self, table: str, doc_id: str, row: Row) -> None:
+    def saw(self, table: str, doc_id: str, row: Raw) -> None:
         if table == "messages":
-            self.tree.put(msgspec.convert(row, _TreeNode))
+            node = _decode_node(row)
+            self.tree.put(node)
             self.last_number = max(self.last_number, int(doc_id))
-            self.last_created_at = max(self.last_created_at, row["createdAt"])
-            if row["status"] == "RUNNING":
-                self._running[row["id"]] = None
+            self.last_created_at = max(self.last_created_at, node.created_at)
+            if node.status == "RUNNING":
+                self._running[node.id] = None
             else:
-                self._running.pop(row["id"], None)
+                self._running.pop(node.id, None)
         elif table == "pauses":
-            self._pause_docs[row["id"]] = int(doc_id)
-            if row["status"] == "PENDING":
-                self._pending[row["id"]] = int(doc_id)
-            else:
-                self._pending.pop(row["id"], None)
+            pause = _decode_pause_head(row)
+            self._pauses[pause.id] = (int(doc_id), pause)
+
+    def gone(self, table: str, doc_id: str) -> None:
+        """Nothing here is ever removed (R13)."""
+        raise ValueError(f"row {doc_id} of {table} is removed")
 
     def session(self) -> Session:
         """Raises :class:`SessionNotFound` where it was never finished being made."""
-        return msgspec.convert(self._session_row(), Session)
+        return _decode_session(self._session_row())
 
-    def _session_row(self) -> Row:
-        row = self.sessions.raw(1)
+    def _session_row(self) -> Raw:
+        row = self._sessions.raw(1)
         if row is None:
             raise SessionNotFound("There is no such session.")
         return row
 
     def message(self, message_id: str) -> Message:
-        row = self.messages.raw(self.number(message_id))
+        """Raises :class:`MessageNotFound`."""
+        row = self._messages.raw(self.number(message_id))
         assert row is not None
-        return _message(row)
+        return _decode_message(row)
 
-    def all_messages(self) -> list[Message]:
-        return [_message(row) for row in self.log.tables.get("messages", {}).values()]
-
-    def all_pauses(self, run_id: str | None) -> list[Pause]:
-        rows = self.log.tables.get("pauses", {}).values()
-        return [msgspec.convert(own(row), Pause) for row in rows if run_id is None or row["runId"] == run_id]
+    def messages(self) -> list[Message]:
+        return [_decode_message(row) for row in self.log.tables.get("messages", {}).values()]
 
     def running(self) -> str | None:
         return next(reversed(self._running), None)
 
+    def pauses(self, run_id: str | None) -> list[Pause]:
+        numbers = [number for number, head in self._pauses.values() if run_id is None or head.run_id == run_id]
+        return [_decode_pause(row) for row in map(self._pause_rows.raw, numbers) if row is not None]
+
     def put_session(self, session: Session) -> None:
-        self.sessions.put(1, msgspec.to_builtins(session))
+        self._sessions.put(1, session)
 
     def put_message(self, message: Message) -> None:
-        self.messages.put(split_message_id(message.id)[1], msgspec.to_builtins(message, str_keys=True))
+        self._messages.put(_number(message.id), message)
 
     def put_pause(self, pause: Pause) -> None:
-        self.pauses.put(self._pause_docs.get(pause.id, len(self._pause_docs) + 1), msgspec.to_builtins(pause, str_keys=True))
+        number, _ = self._pauses.get(pause.id, (len(self._pauses) + 1, None))
+        self._pause_rows.put(number, pause)
 
-    def summary(self) -> Row:
-        """A :class:`.base.SessionSummary` as JSON has it."""
-        return {
-            "session": self._session_row(),
-            "lastMessagePreview": self._preview(),
-            "activeRunId": self.running(),
-            "waiting": bool(self._pending),
-        }
+    def summary(self) -> Summary:
+        return Summary(
+            session=self._session_row(),
+            last_message_preview=self._preview(),
+            active_run_id=self.running(),
+            waiting=any(head.status == "PENDING" for _, head in self._pauses.values()),
+            size=self.log.size,
+        )
 
     def _preview(self) -> str:
         """The start of the newest text of the shown branch, as far as activity alone tells: no walk from the root."""
         for row in reversed(self.log.tables.get("messages", {}).values()):
-            if row["isActive"] and row["deletedAt"] is None and row["role"] != "SYSTEM" and row["content"]:
-                return " ".join(row["content"][: 4 * PREVIEW_CHARACTERS].split())[:PREVIEW_CHARACTERS]
+            message = _decode_message(row)
+            if message.is_active and message.deleted_at is None and message.role != "SYSTEM" and message.content:
+                return " ".join(message.content[: 4 * PREVIEW_CHARACTERS].split())[:PREVIEW_CHARACTERS]
         return ""
 
     def number(self, message_id: str) -> int:
         if message_id not in self.tree:
             raise MessageNotFound("There is no such message in this session.", messageId=message_id)
-        return split_message_id(message_id)[1]
+        return _number(message_id)
 
     def close(self) -> None:
         self._db.close()
 
 
-def _message(row: Row) -> Message:
-    """The caller's own: of a message only an error's details are handed through as they are."""
-    return msgspec.convert(own(row) if row["error"] is not None else row, Message)
+def _number(message_id: str) -> int:
+    """Of an id that is known to be one."""
+    return int(message_id.rpartition(".")[2])
 
 
 class StoredSession:
@@ -164,7 +185,7 @@ class StoredSession:
 
     def messages(self) -> Sequence[Message]:
         with self._reading() as opened:
-            return opened.all_messages()
+            return opened.messages()
 
     def running(self) -> str | None:
         with self._reading() as opened:
@@ -176,7 +197,7 @@ class StoredSession:
 
     def pauses(self, run_id: str | None = None) -> list[Pause]:
         with self._reading() as opened:
-            return opened.all_pauses(run_id)
+            return opened.pauses(run_id)
 
     @contextmanager
     def transaction(self) -> Iterator[SessionTransaction]:
@@ -253,7 +274,7 @@ class SessionTransaction:
         self.changed = True
 
     def messages(self) -> Sequence[Message]:
-        return self._opened.all_messages()
+        return self._opened.messages()
 
     def running(self) -> str | None:
         return self._opened.running()

@@ -48,6 +48,7 @@ class TinyDBStore:
         self._open: OrderedDict[str, OpenSession] = OrderedDict()
         self._compactor = ThreadPoolExecutor(1, thread_name_prefix="hermes-chat-compaction")
         self._index = SessionIndex(data_folder / "index.jsonl", self._sessions, self._refresh)
+        self._index.repair()
 
     @property
     def data_folder(self) -> Path:
@@ -163,7 +164,7 @@ class TinyDBStore:
 
     def _publish(self, opened: OpenSession) -> None:
         """Under the session's lock, after its rows are in the file."""
-        self._index.put(opened.summary(), opened.log.size)
+        self._index.put(opened.summary())
         if opened.log.compaction_due:
             self._compactor.submit(self._compact, opened.folder.name)
         if self._index.log.compaction_due:
@@ -186,7 +187,7 @@ class TinyDBStore:
     def _refresh(self, session_id: str) -> None:
         with self._use(session_id) as opened, opened.log.lock:
             opened.log.refresh()
-            self._index.put(opened.summary(), opened.log.size)
+            self._index.put(opened.summary())
 
     def _now(self) -> int:
         """Milliseconds since the epoch, each call at least one later, so that lists have one order."""
