@@ -107,8 +107,8 @@ class HermesChatApp(ExtensionApp):
         store = TinyDBStore(data_folder)
         runtime = BridgeRuntime(
             data_folder,
-            url=self.bridge_url or None,
-            token=self.bridge_token or None,
+            bridge_url=self.bridge_url or None,
+            bridge_token=self.bridge_token or None,
             hermes_python=self.hermes_python or None,
             hermes_home=self.hermes_home or None,
         )

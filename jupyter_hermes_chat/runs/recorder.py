@@ -307,9 +307,8 @@ def _store_pause(handle: SessionHandle, run_id: str, event: PauseEvent) -> None:
     pause_id = _pause_id(event)
     match event:
         case ClarifyRequest() | ApprovalRequest():
-            fields = msgspec.to_builtins(event)
-            names = msgspec.structs.fields(event)
-            payload = {f.encode_name: fields[f.encode_name] for f in names if f.name not in _ENVELOPE and f.encode_name in fields}
+            own = (f for f in msgspec.structs.fields(event) if f.name not in _ENVELOPE)
+            payload = {f.encode_name: getattr(event, f.name) for f in own}
             kind: PauseKind = "clarify" if isinstance(event, ClarifyRequest) else "approval"
             pause = Pause(id=pause_id, run_id=run_id, kind=kind, payload=payload, created_at=now_ms())
         case _:
