@@ -37,7 +37,14 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBridge]:
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory, hermes_python: Path) -> Iterator[RunningBridge]:
-    """The real Hermes Agent with the tour, since its home has no model."""
-    bridge = RunningBridge(tmp_path_factory.mktemp("real"), HERMES_PYTHON=str(hermes_python))
+    """The real Hermes Agent with the tour, since its home has no model. Its ``ls`` sleeps while the file ``slow-ls`` exists."""
+    folder = tmp_path_factory.mktemp("real")
+    ls = folder / "bin" / "ls"
+    ls.parent.mkdir()
+    ls.write_text(f'#!/bin/sh\n[ -e "{folder}/slow-ls" ] && exec sleep 300\nexec /bin/ls "$@"\n', encoding="utf-8")
+    ls.chmod(0o755)
+    (folder / "home").mkdir()
+    (folder / "home" / ".profile").write_text(f'PATH="{ls.parent}:$PATH"\n', encoding="utf-8")  # Hermes' shell is a login shell
+    bridge = RunningBridge(folder, HERMES_PYTHON=str(hermes_python))
     yield bridge
     bridge.close()
