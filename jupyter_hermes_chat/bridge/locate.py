@@ -96,14 +96,10 @@ def _behind_command(path: str) -> Path | None:
         return None
     if not head.startswith("#!"):
         return None
-    words = head[2:].splitlines()[0].split()
-    if not words:
-        return None
-    if Path(words[0]).name == "env":
-        found = next((shutil.which(w, path=path) for w in words[1:] if w.startswith("python")), None)
+    program = next((w for w in head[2:].splitlines()[0].split() if not w.startswith("-") and not w.endswith("/env")), "")
+    if Path(program).name.startswith("python"):
+        found = shutil.which(program, path=path)
         return Path(found) if found else None
-    if Path(words[0]).name.startswith("python"):
-        return Path(words[0])
     for match in _ABSOLUTE_COMMAND.finditer("\n".join(head.splitlines()[1:])):
         target = Path(match[1])
         interpreter = target if target.name.startswith("python") else target.resolve().parent / "python"
@@ -119,13 +115,3 @@ def _newest_managed(root: Path) -> Path | None:
     found = [f for f in root.iterdir() if re.fullmatch(r"hermes-\d+(\.\d+)*\w*", f.name) and _executable(interpreter_in(f))]
     newest = max(found, key=lambda f: [int(n) for n in re.findall(r"\d+", f.name)], default=None)
     return interpreter_in(newest) if newest else None
-
-
-def bundled_skills(interpreter: Path) -> Path | None:
-    """The skills that come with Hermes, where ``setup`` has unpacked them: ``<environment>/skills``.
-
-    Hermes looks there by itself (``hermes_constants.get_bundled_skills_dir``); ``None`` where the environment was made by
-    somebody else and has none there.
-    """
-    folder = interpreter.parent.parent / "skills"
-    return folder if folder.is_dir() else None
