@@ -156,7 +156,8 @@ export class PagePool implements Pool, FeedReader {
   // ---- what the stream says ----
 
   after(): string {
-    return [...this.#runs.values()].filter((run) => run.watched).map((run) => `${run.id}:${run.state.peek().seq}`).join(",");
+    const known = [...this.#runs.values()].filter((run) => run.watched && run.state.peek().seq > 0);
+    return known.map((run) => `${run.id}:${run.state.peek().seq}`).join(",");
   }
 
   sync({ revisions }: SyncBody): void {

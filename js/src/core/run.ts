@@ -65,7 +65,8 @@ export class Run {
 
   attach(): () => void {
     this.#views++;
-    if (!this.#live && !this.ended) void this.load();
+    // A load that is under way serves this view too.
+    if (!this.#live && !this.ended && this.#held === null) void this.load();
     let attached = true;
     return () => {
       if (attached) this.#views--;

@@ -7,9 +7,10 @@
 import type { ServerSentEvent } from "./contract";
 
 export class EventParser {
-  #rest = "";
-  /** How much of `#rest` is known to hold no line end, so that a long line in many pieces is looked at once. */
-  #seen = 0;
+  /** The beginning of a line whose end has not come. It is only ever added to, so that a long line in many pieces stays linear. */
+  #begun = "";
+  /** The last piece ended with CR: an LF that follows belongs to it. */
+  #cr = false;
   #event = "";
   #data: string[] = [];
   #id: string | null = null;
@@ -17,26 +18,17 @@ export class EventParser {
   /** The frames that `text` completes. */
   push(text: string): ServerSentEvent[] {
     const frames: ServerSentEvent[] = [];
-    this.#rest += text;
+    if (text === "") return frames;
+    const piece = this.#cr && text.startsWith("\n") ? text.slice(1) : text;
+    this.#cr = text.endsWith("\r");
     let from = 0;
-    for (let end = this.#lineEnd(this.#seen); end !== -1; end = this.#lineEnd(from)) {
-      const cr = this.#rest.charAt(end) === "\r";
-      // A CR at the very end may be half of a CRLF: wait for what follows.
-      if (cr && end === this.#rest.length - 1) break;
-      this.#line(this.#rest.slice(from, end), frames);
-      from = end + (cr && this.#rest.charAt(end + 1) === "\n" ? 2 : 1);
+    for (const end of piece.matchAll(/\r\n?|\n/g)) {
+      this.#line(this.#begun + piece.slice(from, end.index), frames);
+      this.#begun = "";
+      from = end.index + end[0].length;
     }
-    this.#rest = this.#rest.slice(from);
-    this.#seen = this.#rest.endsWith("\r") ? this.#rest.length - 1 : this.#rest.length;
+    this.#begun += piece.slice(from);
     return frames;
-  }
-
-  #lineEnd(from: number): number {
-    for (let i = from; i < this.#rest.length; i++) {
-      const unit = this.#rest.charCodeAt(i);
-      if (unit === 10 || unit === 13) return i;
-    }
-    return -1;
   }
 
   #line(line: string, frames: ServerSentEvent[]): void {

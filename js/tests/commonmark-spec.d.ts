@@ -1,4 +1,0 @@
-declare module "commonmark-spec" {
-  const spec: { tests: { markdown: string; html: string; section: string; number: number }[] };
-  export default spec;
-}
