@@ -72,6 +72,12 @@ class Lab:
         nbformat.write(notebook, self.root / f"{name}.ipynb")
         return f"{name}.ipynb"
 
+    def store_output(self, path: str, data: dict[str, Any]) -> None:
+        """Gives the first cell of a notebook on disk an output, as somebody else's kernel might have: nobody trusts it."""
+        notebook = nbformat.read(self.root / path, as_version=4)
+        notebook.cells[0].outputs = [nbformat.v4.new_output("display_data", data=data)]
+        nbformat.write(notebook, self.root / path)
+
     def disable_labextension(self, disabled: bool) -> None:
         """Takes effect when a page is opened the next time."""
         file = Path(self.environment["JUPYTER_CONFIG_DIR"]) / "labconfig" / "page_config.json"
@@ -151,17 +157,20 @@ RUN_CELL = """async ([index, wait]) => {
 
 
 class Notebook:
-    """One notebook in one page of *context*. ``errors`` collects what the page threw or logged as an error."""
+    """One notebook in one page of *context*. ``errors`` collects what the page threw or logged as an error,
+    ``requested`` the addresses that it asked for."""
 
     def __init__(self, context: BrowserContext, lab: Lab, path: str) -> None:
         self.lab = lab
         self.path = path
         self.workspace = f"test-{secrets.token_hex(4)}"
         self.errors: list[str] = []
+        self.requested: list[str] = []
         self.page: Page = context.new_page()
         self.page.set_default_timeout(SHORT)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
+        self.page.on("request", lambda request: self.requested.append(request.url))
         self._open("reset&")
 
     def _open(self, query: str = "") -> None:
@@ -170,6 +179,9 @@ class Notebook:
         self.page.wait_for_function("() => !!window.jupyterapp")
         self.page.evaluate("() => jupyterapp.restored")
         self.page.wait_for_selector(".jp-Notebook .jp-Cell")
+        self.until_idle()
+
+    def until_idle(self) -> None:
         self.page.wait_for_function(KERNEL_IDLE)
 
     def reload(self) -> None:
@@ -179,6 +191,10 @@ class Notebook:
 
     def command(self, name: str, **arguments: object) -> None:
         self.page.evaluate("([name, args]) => jupyterapp.commands.execute(name, args)", [name, arguments])
+
+    def has_command(self, name: str) -> bool:
+        found: bool = self.page.evaluate("name => jupyterapp.commands.hasCommand(name)", name)
+        return found
 
     def run(self, index: int, *, wait: bool = True) -> None:
         """Runs cell *index* (from 0); with *wait*, returns when it is done."""
@@ -196,6 +212,10 @@ class Notebook:
     def cell_count(self) -> int:
         count: int = self.page.evaluate("() => jupyterapp.shell.currentWidget.content.widgets.length")
         return count
+
+    def active_cell(self) -> int:
+        index: int = self.page.evaluate("() => jupyterapp.shell.currentWidget.content.activeCellIndex")
+        return index
 
     def show_sidebar(self) -> Locator:
         self.command("hermes-chat:open")
