@@ -69,9 +69,9 @@ export class Locale {
     return this.short.format(n).replace("K", "k");
   }
 
-  /** The hour for today, the date for the rest; `at` in milliseconds since the epoch. */
+  /** The hour for today and yesterday, the date for the rest; `at` in milliseconds since the epoch. */
   when(at: number, now: number): string {
-    return (daysBetween(at, now) === 0 ? this.hour : this.date).format(at);
+    return (daysBetween(at, now) <= 1 ? this.hour : this.date).format(at);
   }
 }
 

@@ -23,13 +23,12 @@ export class Plan {
     const title = locale.t("todo.title");
     this.progress.setAttribute("aria-label", title);
     const head = h("div", { class: "h" }, icon("plan"), h("b", {}, title), this.count, h("span", { class: "hc-grow" }), this.progress);
-    this.element = h("div", { class: "hc-todo", role: "group", "aria-label": title, hidden: true }, head, this.list);
+    this.element = h("div", { class: "hc-todo", role: "group", "aria-label": title }, head, this.list);
   }
 
   show(todos: readonly Todo[]): void {
     if (todos === this.shown) return;
     this.shown = todos;
-    this.element.hidden = todos.length === 0;
     const done = todos.filter((todo) => todo.status === "completed").length;
     setText(this.count, this.locale.t("todo.count", { a: done, b: todos.length }));
     this.progress.setAttribute("aria-valuenow", String(done));

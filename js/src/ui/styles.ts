@@ -69,7 +69,7 @@ const CSS = `
 .hc .hc-link:hover { text-decoration: underline; }
 .hc-key { font: 500 var(--hc-fs-xs)/16px var(--hc-font); min-inline-size: 16px; padding: 0 4px; text-align: center; border-radius: 3px; box-shadow: inset 0 0 0 1px var(--hc-line-strong); color: var(--hc-muted); flex: none; }
 .hc-b.deny .hc-key { color: inherit; box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 45%, transparent); }
-.hc-pick { position: relative; min-inline-size: 0; display: flex; }
+.hc-pick { min-inline-size: 0; display: flex; }
 .hc .hc-sel { display: inline-flex; align-items: center; gap: 2px; block-size: var(--hc-ctl); padding: 0 4px 0 8px; border-radius: var(--hc-r); color: var(--hc-muted); font-size: var(--hc-fs-s); min-width: 0; max-inline-size: 100%; }
 .hc .hc-sel.set { color: var(--hc-text); }
 .hc-sel:hover, .hc-sel[aria-expanded="true"] { background: var(--hc-fill); }
@@ -150,8 +150,8 @@ button.hc-r:hover { background: var(--hc-fill); }
 [aria-expanded="true"] > .chev { transform: rotate(90deg); }
 .hc-item.sub { margin-inline-start: 7px; padding-inline-start: 16px; border-inline-start: var(--hc-bw) solid var(--hc-line); margin-block-start: -2px; padding-block-start: 2px; }
 .hc-th { margin-inline-start: 7px; padding: 2px 0 4px 16px; border-inline-start: var(--hc-bw) solid var(--hc-line); color: var(--hc-muted); font-size: var(--hc-fs-s); line-height: 18px; display: flex; flex-direction: column; white-space: pre-wrap; }
-.hc-th.live { max-block-size: 112px; overflow: hidden; justify-content: flex-end; mask-image: linear-gradient(transparent, #000 36px); }
-.hc[data-contrast="more"] .hc-th.live { mask-image: none; }
+.hc-th.live { max-block-size: 112px; overflow: hidden; justify-content: flex-end; mask: linear-gradient(transparent, #000 36px) bottom / 100% 112px no-repeat; }
+.hc[data-contrast="more"] .hc-th.live { mask: none; }
 .hc-th.hc-md { white-space: normal; color: var(--hc-text); }
 .hc-res { margin: 2px 0 6px 7px; padding: 2px 0 2px 16px; border-inline-start: var(--hc-bw) solid var(--hc-line); display: flex; flex-direction: column; gap: 6px; font-size: var(--hc-fs-s); min-width: 0; }
 .hc-res .foot { display: flex; gap: var(--hc-3); color: var(--hc-muted); flex-wrap: wrap; }
@@ -265,7 +265,7 @@ button.hc-r:hover { background: var(--hc-fill); }
 .hc-notice { display: flex; gap: var(--hc-2); align-items: center; padding: 6px 6px 6px 10px; border-radius: var(--hc-r2); background: color-mix(in srgb, var(--hc-warm) 10%, transparent); border: var(--hc-bw) solid color-mix(in srgb, var(--hc-warm) 45%, transparent); font-size: var(--hc-fs-s); line-height: 18px; }
 .hc-notice > .hc-i { color: var(--hc-warm); }
 .hc[data-contrast="more"] .hc-notice { border-color: var(--hc-edge); }
-.hc-foot { display: flex; align-items: center; gap: 2px; min-block-size: 24px; margin-inline: -8px 0; }
+.hc-foot { flex: 1; padding-inline-end: 4px; display: flex; align-items: center; gap: 2px; min-block-size: 24px; }
 
 /* composer */
 .hc-comp { border: var(--hc-bw) solid var(--hc-input); border-radius: var(--hc-r2); background: var(--hc-bg0); transition: border-color var(--hc-fast); }
@@ -275,18 +275,19 @@ button.hc-r:hover { background: var(--hc-fill); }
 .hc-send { inline-size: 32px; block-size: 28px; border-radius: var(--hc-r); display: grid; place-items: center; flex: none; margin-inline-start: 4px; }
 .hc .hc-send { background: var(--hc-accent); color: var(--hc-on-solid); }
 .hc .hc-send:disabled { background: var(--hc-fill-2); color: var(--hc-faint); }
+.hc[data-contrast="more"] .hc-send:disabled { opacity: .45; }
 .hc .hc-stop { color: var(--hc-text0); }
 .hc-hint { display: flex; gap: var(--hc-2); font-size: var(--hc-fs-xs); line-height: 16px; color: var(--hc-muted); padding: 0 8px; }
-.hc-menu { position: absolute; inset-block-end: calc(100% + 6px); inset-inline-start: 0; z-index: 3; inline-size: max-content; min-inline-size: 200px; max-inline-size: min(320px, 100cqi - 32px); border: var(--hc-bw) solid var(--hc-line-strong); border-radius: var(--hc-r2); background: var(--hc-bg0); box-shadow: var(--jp-elevation-z6, 0 2px 8px rgb(0 0 0 / 25%)); padding: 4px; display: flex; flex-direction: column; }
-.hc-pick.sk { position: static; } .hc-comp { position: relative; } .hc-pick.sk .hc-menu { inset-inline-start: 4px; }
-.hc-options { max-block-size: min(280px, 45vh); overflow-y: auto; outline: none; }
+.hc-menu { position: absolute; inset-block-end: calc(100% + 4px); inset-inline-start: 0; z-index: 3; inline-size: max-content; min-inline-size: 200px; max-inline-size: min(320px, 100cqi - 32px); border: var(--hc-bw) solid var(--hc-line-strong); border-radius: var(--hc-r2); background: var(--hc-bg0); box-shadow: var(--jp-elevation-z6, 0 2px 8px rgb(0 0 0 / 25%)); padding: 4px; display: flex; flex-direction: column; }
+.hc-comp { position: relative; }
+.hc .hc-options { max-block-size: min(280px, 45vh); overflow-y: auto; outline: none; }
 .hc-mi { display: flex; align-items: center; gap: var(--hc-2); min-block-size: 28px; padding: 0 var(--hc-2); border-radius: var(--hc-r); cursor: pointer; }
 .hc-mi .hc-i { color: var(--hc-muted); }
 .hc-mi > .hc-grow { flex: 1 1 auto; }
 .hc-mi .ds { color: var(--hc-muted); font-size: var(--hc-fs-s); max-inline-size: 50%; }
 .hc-mi.cur { background: var(--hc-accent-soft); }
 .hc-search { display: flex; align-items: center; gap: 6px; block-size: 28px; margin-block-end: 4px; padding: 0 4px 0 8px; border: var(--hc-bw) solid var(--hc-input); border-radius: var(--hc-r); color: var(--hc-muted); flex: none; }
-.hc-search input { color: var(--hc-text); outline: none; }
+.hc .hc-search input { color: var(--hc-text); outline: none; }
 .hc-search:focus-within { border-color: var(--hc-accent); box-shadow: 0 0 0 1px var(--hc-accent); }
 
 /* chats */

@@ -20,6 +20,8 @@ export interface TurnContext {
   setDraft(key: string, text: string): void;
   /** Where a result too large for the log can be loaded; null where no server is in reach. */
   blobUrl(part: ToolPart): string | null;
+  /** Stands beside the actions below a finished answer. */
+  readonly foot?: HTMLElement;
   /** What scrolls around the turn, where this interface owns it. */
   readonly scroller: Element | null;
   /** Whether the reader is at the end, following. */

@@ -15,6 +15,7 @@ export class TurnHead {
   private openShown = false;
   private status = "";
   private activity = "";
+  private pinned = "";
 
   /** `toggle` folds and unfolds the process. */
   constructor(private readonly context: TurnContext, private readonly toggle: () => void) {}
@@ -45,13 +46,13 @@ export class TurnHead {
     return h("div", { class: "hc-head" },
       waiting ? icon("now", "hc-acc") : icon("spinner", "hc-spin"), this.now, this.clock,
       stop !== undefined && h("button", { class: "hc-b sm quiet", onclick: () => { void attempt.run(stop); } }, icon("stop"), t("nb.stop")),
-      foldable && h("button", { class: "hc-ib sm fold", title: t("sum.show"), "aria-label": t("sum.show"), onclick: this.toggle }));
+      foldable && h("button", { class: "hc-ib sm fold", title: t("sum.show"), "aria-label": t("sum.show"), onclick: this.toggle }, icon("right", "chev")));
   }
 
   private summary(foldable: boolean): HTMLElement {
     if (!foldable) return h("div", { class: "hc-head done plain" }, this.now);
     const title = this.context.locale.t("sum.show");
-    return h("button", { class: "hc-head done fold", title, onclick: this.toggle }, this.now);
+    return h("button", { class: "hc-head done fold", title, onclick: this.toggle }, icon("right", "chev"), this.now);
   }
 
   private replace(next: HTMLElement, open: boolean): void {
@@ -64,11 +65,8 @@ export class TurnHead {
 
   private unfolded(open: boolean): void {
     this.openShown = open;
-    const button = this.element.matches(".fold") ? this.element : this.element.querySelector<HTMLElement>(".fold");
-    if (!button) return;
-    button.setAttribute("aria-expanded", String(open));
-    button.querySelector(".chev")?.remove();
-    button.prepend(icon(open ? "down" : "right", "chev"));
+    const button = this.element.matches(".fold") ? this.element : this.element.querySelector(".fold");
+    button?.setAttribute("aria-expanded", String(open));
   }
 
   /** A status of the run until something newer happens; else what the newest part does. */
@@ -91,7 +89,6 @@ export class TurnHead {
     return part ? t("run.thinking") : t("run.starting");
   }
 
-  private pinned = "";
 }
 
 function activityOf(part: Part | undefined): string {

@@ -35,14 +35,14 @@ export function renderTurn(element: HTMLElement, bundle: TurnBundle, options: Tu
 class CellTurn {
   private readonly announcer = new Announcer();
   private readonly note = h("div", { class: "hc-state hc-muted sm", hidden: true });
-  private readonly foot = h("div", { class: "hc-foot", hidden: true });
+  private readonly foot = h("div", { class: "hc-foot" });
   private turn: Turn | null = null;
   private run = "";
   private leave: () => void = () => undefined;
   private saved = false;
 
   constructor(private readonly root: HTMLElement, private readonly locale: Locale, private readonly options: TurnOptions) {
-    root.append(this.note, this.foot, this.announcer.element);
+    root.append(this.note, this.announcer.element);
   }
 
   show(bundle: TurnBundle): void {
@@ -104,6 +104,7 @@ class CellTurn {
     const reach = trusted ? pool : null;
     return {
       locale: this.locale,
+      foot: this.foot,
       actions: reach && bundle.live ? {
         answer: (clarifyId, answer) => reach.answer(bundle.run, clarifyId, answer),
         approve: (approvalId, choice) => reach.approve(bundle.run, approvalId, choice),
@@ -128,7 +129,6 @@ class CellTurn {
   private stored(bundle: TurnBundle): void {
     const { openChat, trusted } = this.options;
     const { t } = this.locale;
-    this.foot.hidden = false;
     this.foot.replaceChildren(...[
       openChat && trusted && h("button", { class: "hc-b sm quiet", onclick: () => { openChat(bundle.session); } }, icon("chat"), t("nb.open")),
       h("span", { class: "hc-grow" }), h("span", { class: "hc-time" }, t("nb.stored")),
@@ -147,6 +147,5 @@ class CellTurn {
     this.turn?.element.remove();
     this.turn = null;
     this.saved = false;
-    this.foot.hidden = true;
   }
 }

@@ -29,6 +29,7 @@ export class Turn {
   private readonly answer = h("div", { class: "hc-md", hidden: true });
   private readonly cards = h("div", { class: "hc-cards", hidden: true });
   private readonly end: TurnEnd;
+  private readonly copy: HTMLButtonElement;
   private readonly actions: HTMLElement;
   private readonly suggestions = h("div", { class: "hc-sugs", hidden: true });
 
@@ -49,7 +50,8 @@ export class Turn {
     this.head = new TurnHead(context, () => { this.toggle(); });
     this.plan = new Plan(locale);
     this.end = new TurnEnd(context);
-    this.actions = h("div", { class: "hc-acts", hidden: true }, this.copyButton());
+    this.copy = this.copyButton();
+    this.actions = h("div", { class: "hc-acts", hidden: true }, this.copy, context.foot ?? null);
     this.element = h("div", { class: "hc-turn hc-agent", role: "article", "aria-label": locale.t("sr.turn") },
       this.head.element, this.process, this.plan.element, this.answer, this.cards, this.end.element, this.actions, this.suggestions);
     this.draw(state);
@@ -86,14 +88,13 @@ export class Turn {
     this.time(state, over);
     const moment = this.moment(over);
     this.drawRows(state, moment);
-    const foldable = this.process.childElementCount > 0;
-    this.process.hidden = !this.open || !foldable;
-    this.head.show(state, this.open, foldable);
     this.plan.show(state.todos);
+    this.fold();
     this.drawAnswer(state, over);
     this.drawCards(state);
     this.end.show(state);
-    this.actions.hidden = !over || state.text === "";
+    this.actions.hidden = !over || (state.text === "" && !this.context.foot);
+    this.copy.hidden = state.text === "";
     this.suggest(over ? state.suggestions : []);
   }
 
@@ -151,7 +152,7 @@ export class Turn {
     }
     this.segment = segment;
     this.answer.hidden = state.text === "";
-    this.answer.classList.toggle("live", !over);
+    this.answer.classList.toggle("live", state.phase === "running");
     if (state.text === "") return;
     this.markdown ??= new MarkdownView(this.answer, markdownOptions(this.context.locale));
     if (over) this.markdown.finish(state.text);
@@ -194,8 +195,17 @@ export class Turn {
   private toggle(): void {
     this.touched = !this.open;
     this.open = !this.open;
-    this.process.hidden = !this.open;
-    this.head.show(this.state, this.open, this.process.childElementCount > 0);
+    this.fold();
+  }
+
+  /** The process folds at any time; the plan stays in sight until the end (zone 4). */
+  private fold(): void {
+    const rows = this.process.childElementCount > 0;
+    const planned = this.state.todos.length > 0;
+    const over = ended(this.state);
+    this.process.hidden = !this.open || !rows;
+    this.plan.element.hidden = !planned || (over && !this.open);
+    this.head.show(this.state, this.open, rows || (over && planned));
   }
 
   /** Whether the process may fold by itself: never under the eyes or hands of the reader. */
