@@ -51,6 +51,7 @@ class Place:
             except FileNotFoundError:
                 current = None
             if current is not None and os.path.samestat(os.fstat(descriptor), current):
+                (folder / BRIDGE_FILE).unlink(missing_ok=True)  # of one that was killed; nobody shall take it for ours
                 return cls(folder, descriptor)
             os.close(descriptor)  # a draining Bridge has moved this one away meanwhile
 

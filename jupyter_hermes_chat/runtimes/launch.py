@@ -78,9 +78,11 @@ def read_place(folder: Path) -> BridgeFile | None:
     if not is_locked(folder):
         return None
     try:
-        return msgspec.json.decode((folder / BRIDGE_FILE).read_bytes(), type=BridgeFile)
+        file = msgspec.json.decode((folder / BRIDGE_FILE).read_bytes(), type=BridgeFile)
     except (FileNotFoundError, msgspec.DecodeError):
         return None
+    # A killed Bridge leaves its file, and the next one has the lock a moment before it takes that away.
+    return file if psutil.pid_exists(file.pid) else None
 
 
 def _release(version: str) -> list[int]:
