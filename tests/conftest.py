@@ -7,6 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("suite", deadline=None, max_examples=50)
+settings.register_profile("fuzz", deadline=None, max_examples=5_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 
 def missing(what: str) -> None:
@@ -20,7 +25,6 @@ def missing(what: str) -> None:
 def hermes_python() -> Path:
     """The interpreter of the real Hermes Agent (``make env`` builds its environment and sets ``HERMES_PYTHON``)."""
     from jupyter_hermes_chat.bridge.locate import find_interpreter
-
     from jupyter_hermes_chat.protocol.errors import HermesNotFound
 
     try:
