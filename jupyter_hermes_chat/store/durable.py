@@ -95,7 +95,8 @@ def append_whole(fd: int, end: int, line: bytes, path: str) -> None:
         if os.write(fd, line) != len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     except OSError as error:
-        os.ftruncate(fd, end)
+        with typed(path):
+            os.ftruncate(fd, end)
         raise_typed(error, path)
 
 
@@ -145,17 +146,20 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
-def keep_torn(path: Path, tail: bytes) -> None:
-    """What is cut off an unfinished end stays readable in ``<path>.torn``."""
+def cut_torn(fd: int, end: int, path: Path, tail: bytes) -> None:
+    """Cuts the unfinished *tail* behind *end* off the open file at *path*; it stays readable in ``<path>.torn``."""
     torn = path.with_name(f"{path.name}.torn")
-    torn.touch(mode=0o600)
-    append_synced(torn, tail + b"\n")
+    with typed(str(path)):
+        torn.touch(mode=0o600)
+        append_synced(torn, tail + b"\n")
+        os.ftruncate(fd, end)
+        os.fsync(fd)
 
 
-def private_folder(folder: Path) -> Path:
-    """Makes *folder*, which only the user may enter; what is missing above it is made as usual."""
+def private_folder(folder: Path, *, parents: bool = False) -> Path:
+    """Makes *folder*, which only the user may enter; with *parents* what is missing above it is made as usual."""
     with typed(str(folder)):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=parents, exist_ok=True)
     return folder
 
 

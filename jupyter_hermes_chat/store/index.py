@@ -53,7 +53,6 @@ class _Head(Struct, rename="camel"):
 
 _decode_head = msgspec.json.Decoder(_Head).decode
 _decode_summary = msgspec.json.Decoder(SessionSummary).decode
-_decode_id = msgspec.json.Decoder(_SessionHead).decode
 
 
 class _Order:
@@ -106,21 +105,26 @@ class SessionIndex:
             self._db = _DB(path, watcher=self._order)
         except (StoreDamaged, StoreNewer):
             self._replace()
+            self._db = _DB(path, watcher=self._order)
         self._stale = True
 
     def _replace(self) -> None:
+        """An empty log instead of the damaged one; who has it open sees another inode and loads that."""
         log.warning("The list of sessions is damaged; it is made anew from the sessions.")
-        durable.replace_file(self._path, seal(Line(log=VERSION)))
-        self._db = _DB(self._path, watcher=self._order)
+        with durable.typed(str(self._path)):
+            lock = durable.FileLock(self._path.with_name(f"{self._path.name}.lock"))
+            with lock:
+                durable.replace_file(self._path, seal(Line(log=VERSION)))
+            lock.close()
         self._stale = True
 
-    def put(self, summary: Summary) -> None:
+    def put(self, session_id: str, summary: Summary) -> None:
         """Under the session's lock, so that rows come in the order of changes. Never fails: a row that could not be written
         is made anew before the list is shown."""
 
         def write() -> None:
             with self.log.transaction():
-                self._table.put(_decode_id(summary.session).id, summary)
+                self._table.put(session_id, summary)
 
         self._attempt(write)
 
@@ -158,7 +162,6 @@ class SessionIndex:
             with self.log.reading():
                 return read()
         except (StoreDamaged, StoreGone):
-            self._db.close()
             self._replace()
             return self._reading(read)
 

@@ -39,8 +39,7 @@ class Journal:
         raw = os.pread(self._fd, os.fstat(self._fd).st_size, 0)
         lines = Lines(raw)
         if lines.whole < len(raw):
-            durable.keep_torn(self._path, raw[lines.whole :])
-            os.ftruncate(self._fd, lines.whole)
+            durable.cut_torn(self._fd, lines.whole, self._path, raw[lines.whole :])
         self._end = lines.whole
         try:
             header, last = lines.header(), lines.last()

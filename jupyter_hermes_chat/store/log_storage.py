@@ -133,14 +133,14 @@ class LogStorage(Storage):
         try:
             with self.lock:
                 for left in self.path.parent.glob(f"{self.path.name}.*.new"):
-                    left.unlink(missing_ok=True)  # of a compaction that died
+                    left.unlink(missing_ok=True)  # of a compaction that died; one that lives gives up
                 if not self.path.exists():
                     durable.replace_file(self.path, seal(Line(log=VERSION)))
                 self._reload()
         except BaseException as error:
             self.close()
             if isinstance(error, FileNotFoundError):
-                raise StoreGone(f"{self._name} is gone: the session was deleted.") from error
+                raise self._missing() from error
             raise
 
     # ---- reading ----------------------------------------------------------------------------------------------------
@@ -164,7 +164,10 @@ class LogStorage(Storage):
             return {name: Rows(rows) for name, rows in self.tables.items()} or None
 
     def _load(self) -> None:
-        fd = os.open(self._name, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        try:
+            fd = os.open(self._name, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        except FileNotFoundError as error:
+            raise self._missing() from error
         if self._fd >= 0:
             os.close(self._fd)
         found = os.fstat(fd)
@@ -178,33 +181,34 @@ class LogStorage(Storage):
         """Reads what was appended. With *repair* (file lock held) an unfinished end is cut off."""
         try:
             found = os.stat(self._name)  # noqa: PTH116 (Path.stat costs twice as much, and this comes before every operation)
-            if (found.st_dev, found.st_ino) != self._inode:
-                self._load()
-                found = os.fstat(self._fd)
         except FileNotFoundError as error:
-            raise StoreGone(f"{self._name} is gone: the session was deleted.") from error
+            raise self._missing() from error
+        if (found.st_dev, found.st_ino) != self._inode:
+            self._load()
+            found = os.fstat(self._fd)
         if found.st_size == self._end and self._end:
             return
         if found.st_size < self._end or not found.st_size:
             raise self._damaged(1, "the file was cut short" if self._end else "the file is empty")
         data = os.pread(self._fd, found.st_size - self._end, self._end)
         lines, size, wrong = unseal_all(data)
-        for line in lines:
-            self._lines += 1
-            if self._lines == 1:
+        for number, line in enumerate(lines, self._lines + 1):
+            if number == 1:
                 self._check_header(line)
             try:
                 self._apply(line.ops)
             except ValueError as error:  # what a watcher cannot make sense of
-                raise self._damaged(self._lines, str(error)) from error
+                raise self._damaged(number, str(error)) from error
         self._end += size
+        self._lines += len(lines)
         self.reloads += bool(lines)
         if wrong or not self._lines:
             raise self._damaged(self._lines + 1, wrong or "the header is unfinished")
         if repair and size < len(data):
-            durable.keep_torn(self.path, data[size:])
-            os.ftruncate(self._fd, self._end)
-            os.fsync(self._fd)
+            durable.cut_torn(self._fd, self._end, self.path, data[size:])
+
+    def _missing(self) -> StoreGone:
+        return StoreGone(f"{self._name} is gone: the session was deleted.", file=self._name)
 
     def _damaged(self, line: int, why: str) -> StoreDamaged:
         return StoreDamaged(
@@ -223,9 +227,7 @@ class LogStorage(Storage):
         watcher = self._watcher
         for op in ops:
             table = self.tables.setdefault(op.t, {})
-            if op.clear or op.drop:
-                op.gone = list(table)
-            for doc_id in op.gone:
+            for doc_id in list(table) if op.clear or op.drop else op.gone:
                 if table.pop(doc_id, None) is not None and watcher is not None:
                     watcher.gone(op.t, doc_id)
             if op.drop:

@@ -38,7 +38,7 @@ class TinyDBStore:
 
     def __init__(self, data_folder: Path, *, wall: Callable[[], float] = time.time) -> None:
         """Raises :class:`~..protocol.errors.LocksUnsupported`, and :class:`StoreError` where the folder cannot be written."""
-        self._folder = durable.private_folder(data_folder)
+        self._folder = durable.private_folder(data_folder, parents=True)
         self._sessions = durable.private_folder(data_folder / "sessions")
         self._deleted = durable.private_folder(data_folder / "deleted")
         self._wall = wall
@@ -164,7 +164,7 @@ class TinyDBStore:
 
     def _publish(self, opened: OpenSession) -> None:
         """Under the session's lock, after its rows are in the file."""
-        self._index.put(opened.summary())
+        self._index.put(opened.folder.name, opened.summary())
         if opened.log.compaction_due:
             self._compactor.submit(self._compact, opened.folder.name)
         if self._index.log.compaction_due:
@@ -187,7 +187,7 @@ class TinyDBStore:
     def _refresh(self, session_id: str) -> None:
         with self._use(session_id) as opened, opened.log.lock:
             opened.log.refresh()
-            self._index.put(opened.summary())
+            self._index.put(opened.folder.name, opened.summary())
 
     def _now(self) -> int:
         """Milliseconds since the epoch, each call at least one later, so that lists have one order."""
