@@ -174,7 +174,8 @@ class Pip:
             assert process.stdout is not None
             lines = list(_progress(process.stdout))
         if process.returncode:
-            raise HermesNotFound(explain(lines, "--no-index" in self._options))
+            switched_off = os.environ.get("PIP_NO_INDEX", "").lower() in ("1", "true", "yes", "on")
+            raise HermesNotFound(explain(lines, switched_off or "--no-index" in self._options))
 
 
 def _progress(output: Iterable[str]) -> Iterator[str]:
