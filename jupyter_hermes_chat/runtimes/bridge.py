@@ -17,7 +17,7 @@ import httpx
 import msgspec
 from httpx_sse import SSEError, aconnect_sse
 
-from ..protocol.bridge import PROTOCOL, Ack, Approve, BridgeFile, Clarify, Interrupt, Inventory, RunRequest, Steer
+from ..protocol.bridge import PROTOCOL, Ack, Approve, BridgeFile, Clarify, Interrupt, Inventory, RunRequest
 from ..protocol.errors import BridgeError, BridgeLost, BridgeUnavailable, HermesChatError, RunNotFound, error_types
 from ..protocol.events import Choice, decode, is_terminal
 from ..protocol.records import StopResult, Turn
@@ -129,19 +129,11 @@ class BridgeRuntime:
     async def approve(self, run_id: str, approval_id: str, choice: Choice, by: str) -> None:
         await self._tell_run(run_id, "approve", Approve(approval_id=approval_id, choice=choice, by=by))
 
-    async def steer(self, run_id: str, text: str) -> None:
-        await self._tell_run(run_id, "steer", Steer(text=text))
-
     # ---- the rest ------------------------------------------------------------------------------------------------------
 
     async def inventory(self) -> Inventory:
         file = await self.bridges.ensure()
         return msgspec.json.decode(await self._ask(file, "GET", "/hermes/models"), type=Inventory)
-
-    async def reset(self, session_id: str) -> None:
-        """Forgets the session's worker, where one is."""
-        for file in self.bridges.known():
-            await self._ask(file, "POST", f"/hermes/sessions/{session_id}/reset")
 
     async def alive(self) -> bool:
         return await self.bridges.alive()
@@ -152,11 +144,6 @@ class BridgeRuntime:
             found: dict[str, object] = msgspec.json.decode(await self._ask(file, "GET", "/hermes/health"))
             return found
         raise BridgeUnavailable("The Hermes Bridge is not running. It starts with the first message.")
-
-    async def shutdown(self) -> None:
-        """Ends every known Bridge with its workers. Runs that go on end as stopped."""
-        for file in self.bridges.known():
-            await self._ask(file, "POST", "/hermes/shutdown")
 
     async def close(self) -> None:
         clients, self._clients = list(self._clients.values()), {}
