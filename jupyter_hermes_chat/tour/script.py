@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import texts
@@ -56,6 +56,7 @@ class Turn:
     rounds: int
     results: tuple[str, ...]
     before: tuple[Message, ...] = field(repr=False)
+    summarized: bool = False
     match: re.Match[str] | None = None
 
     def answer(self) -> str:
@@ -76,7 +77,7 @@ def reply(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None
     if not tools:
         return Reply(text=texts.SUMMARY[turn.language])
     scenario, match = choose(turn.said)
-    planned = scenario(Turn(turn.said, turn.language, turn.rounds, turn.results, turn.before, match))
+    planned = scenario(replace(turn, match=match))
     known = {tool["function"]["name"] for tool in tools}
     missing = [call.tool for call in planned.calls if call.tool not in known]
     if missing:
@@ -94,6 +95,7 @@ def read(messages: Sequence[Message]) -> Turn:
         rounds=sum(1 for m in after if m.get("role") == "assistant" and m.get("tool_calls")),
         results=tuple(_text(m) for m in after if m.get("role") == "tool"),
         before=tuple(messages[:last]),
+        summarized=any(summary in _text(m) for m in messages for summary in texts.SUMMARY.values()),
     )
 
 
@@ -176,6 +178,13 @@ def todo(turn: Turn) -> Reply:
     return Reply(text=text)
 
 
+def read_todos(turn: Turn) -> Reply:
+    if turn.rounds == 0:
+        return _calls(Call("todo", {}))
+    rows = _json(turn.results[-1]).get("todos") or []
+    return Reply(text="\n".join(f"- {row['content']} ({row['status']})" for row in rows) or texts.NO_TODOS[turn.language])
+
+
 def clarify(turn: Turn) -> Reply:
     question, choices, text = texts.CLARIFY[turn.language]
     if turn.rounds == 0:
@@ -223,7 +232,8 @@ def compact(turn: Turn) -> Reply:
     """A round whose usage fills the window, so that Hermes compacts before the next request."""
     if turn.rounds == 0:
         return _calls(_todos(texts.TODO[turn.language][0], done=1), prompt_tokens=CONTEXT_LENGTH - 8_000)
-    return Reply(text=texts.COMPACT[turn.language])
+    done, too_short = texts.COMPACT[turn.language]
+    return Reply(text=done if turn.summarized else too_short)
 
 
 def unicode(turn: Turn) -> Reply:
@@ -270,7 +280,8 @@ SCENARIOS: tuple[tuple[re.Pattern[str], Scenario], ...] = (
     (_words("dangerous|delete", "危险|删除"), dangerous),
     (_words("clarify|ask me", "问我|澄清"), clarify),
     (_words("terminal|list files", "终端|列出文件"), terminal),
-    (_words("todo|to-do|plan", "待办|计划"), todo),
+    (_words("(?:show|read)(?: \\w+)* to-?dos?", "看.*待办"), read_todos),
+    (_words("to-?dos?|plans?", "待办|计划"), todo),
     (_words("unicode|emoji", "表情"), unicode),
     (_words("long", "长文|长回答"), long),
     (_words("think|thinking", "思考|想一想"), think),

@@ -49,6 +49,8 @@ TODO = {
     ),
 }
 
+NO_TODOS = {"en": "The to-do list is empty.", "zh": "待办列表是空的。"}
+
 CLARIFY = {
     "en": ("Which colour should the line have?", ("Blue", "Orange", "Green"), "You chose: {answer}"),
     "zh": ("这条线用什么颜色？", ("蓝色", "橙色", "绿色"), "你选择了：{answer}"),
@@ -78,9 +80,16 @@ GUARDRAIL = {
 }
 
 COMPACT = {
-    "en": "The conversation had become too long for the model, so Hermes put a summary in place of its beginning. "
-    "Everything stays readable here; only what the model is given became shorter.",
-    "zh": "对话对模型来说已经太长，Hermes 用一段摘要代替了开头。这里仍然可以看到全部内容，只是发给模型的部分变短了。",
+    "en": (
+        "The conversation had become too long for the model, so Hermes put a summary in place of its beginning. "
+        "Everything stays readable here; only what the model is given became shorter.",
+        "I claimed that the window was full, but this conversation is still too short to be summarized. "
+        "Say `long` a few times and ask again.",
+    ),
+    "zh": (
+        "对话对模型来说已经太长，Hermes 用一段摘要代替了开头。这里仍然可以看到全部内容，只是发给模型的部分变短了。",
+        "我声称上下文已满，但这段对话还太短，没什么可压缩的。多说几次`长文`再来试试。",
+    ),
 }
 
 SUMMARY = {

@@ -7,6 +7,7 @@ of model builds a new agent (0.12 s): Hermes' own ``switch_model`` forgets ``mod
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -112,12 +113,12 @@ def observe_compaction(engine: Any) -> dict[str, Any]:
     compress = engine.compress
 
     def observed(messages: list[dict[str, Any]], *args: Any, **kwargs: Any) -> Any:
-        before = {canonical(m) for m in plain(messages)}
+        before = Counter(map(canonical, plain(messages)))
         result = compress(messages, *args, **kwargs)
-        kept = {canonical(m) for m in plain(result)}
+        gone = before - Counter(map(canonical, plain(result)))
         marked = next((m.get("content") for m in result if m.get("_compressed_summary")), None)
         seen["summary"] = str(getattr(engine, "_previous_summary", None) or marked or "")
-        seen["count"] = len(before - kept)
+        seen["count"] = gone.total()
         return result
 
     engine.compress = observed

@@ -16,8 +16,8 @@ from typing import Any
 
 from .words import mend, plain_status, preview
 
-SILENCE_SECONDS = 4.0
-"""Then the status says so, and again each time as long: Hermes itself is silent for 9 to 24 s while an endpoint is dead."""
+SILENCE_SECONDS = 3.0
+"""Then the status says so, and again after twice as long: Hermes itself is silent for 9 to 24 s while an endpoint is dead."""
 
 TODO_STATUSES = ("pending", "in_progress", "completed", "cancelled")
 
@@ -46,7 +46,8 @@ class Narrator:
         self._answers: list[str] = []
         self._answer_open = False
         self._tools: dict[str, float] = {}
-        self._asked = self._spoke = clock()
+        self._heard = clock()
+        self._patience = SILENCE_SECONDS
 
     # ---- what a turn ends with
 
@@ -65,7 +66,7 @@ class Narrator:
     def event(self, kind: str, **fields: Any) -> None:
         with self._lock:
             self._thinking_open = False
-            self._spoke = self._asked = self._clock()
+            self._hear()
             self._send({"kind": kind, **fields})
 
     def notice(self, text: str, level: str = "info", code: str | None = None) -> None:
@@ -182,18 +183,24 @@ class Narrator:
     # ---- silence
 
     def tick(self) -> None:
-        """Called now and then by a thread of the run: speaks where nothing was told while only the model can be meant."""
+        """Called now and then by a thread of the run: speaks where nothing was heard while only the model can be meant."""
         with self._lock:
-            if self._tools or self._waiting() or self._clock() - self._spoke < SILENCE_SECONDS:
+            if self._tools or self._waiting():
+                self._hear()
                 return
-            quiet = round(self._clock() - self._asked)
-            self._send({"kind": "status", "text": f"The model has been silent for {quiet} s", "level": "info"})
-            self._spoke = self._clock()
+            quiet = self._clock() - self._heard
+            if quiet >= self._patience:
+                self._patience *= 2
+                self._send({"kind": "status", "text": f"The model has been silent for {quiet:.0f} s", "level": "info"})
 
     # ----
 
+    def _hear(self) -> None:
+        self._heard = self._clock()
+        self._patience = SILENCE_SECONDS
+
     def _emit_text(self, kind: str, segment: int, offset: int, text: str) -> None:
-        self._spoke = self._asked = self._clock()
+        self._hear()
         self._send({"kind": kind, "segment": segment, "offset": offset, "text": text})
 
 

@@ -26,7 +26,7 @@ from .narrator import Narrator
 from .pauses import Pauses
 from .pipe import Pipe
 
-TICK_SECONDS = 1.0
+TICK_SECONDS = 0.5
 TASK = "chat"
 """Hermes' name for the shell that the runs of this process share."""
 
