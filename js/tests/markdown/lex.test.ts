@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import spec from "commonmark-spec";
 import fc from "fast-check";
 import { type Token, Parser, marked } from "marked";

@@ -9,6 +9,11 @@ export function outline(node: Node, attributes: readonly string[] = []): string 
   return `<${node.localName}${shown.join("")}>${inner}</${node.localName}>`;
 }
 
+/** Every element below `root`, in order. jsdom's own `querySelectorAll` is slow. */
+export function elements(root: Element): Element[] {
+  return [...root.getElementsByTagName("*")];
+}
+
 export function parsed(html: string): HTMLElement {
   const element = document.createElement("body");
   element.innerHTML = html; // eslint-disable-line no-restricted-properties
