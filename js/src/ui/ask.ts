@@ -49,7 +49,7 @@ export class AskCard {
   private pressed(event: KeyboardEvent): void {
     if (event.target === this.field || event.ctrlKey || event.metaKey || event.altKey || !/^[0-9]$/.test(event.key)) return;
     const choice = this.part.choices[Number(event.key) - 1];
-    if (event.key === "0") this.field?.focus();
+    if (event.key === "0" && this.field) this.field.focus();
     else if (choice !== undefined) void this.answer(choice);
     else return;
     event.preventDefault();

@@ -4,7 +4,7 @@
  * Preact draws the frame; the conversation is `Flow`'s, imperatively, one for each session that is shown (design §7).
  */
 import { useSignalEffect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import type { Locale } from "../i18n/translate";
 import type { Announcer } from "./announce";
@@ -88,7 +88,7 @@ function Conversation({ chat, locale, announcer, send, focus }: ConversationProp
   const pending = chat.pending.value;
   const empty = (!session || (session.view.value !== null && session.messages.value.length === 0)) && !pending;
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return;
     const { pool } = chat;

@@ -2,7 +2,7 @@
 import { type Signal, signal } from "@preact/signals";
 
 import type { Connection, Pool, SessionModel } from "../../src/core/contract";
-import { apply, ended, initial, type TurnState } from "../../src/protocol/reduce";
+import { apply, initial, type TurnState } from "../../src/protocol/reduce";
 import type { Health, Message, MessageView, ModelList, RunEvent, SessionItem, SessionView, SkillList } from "../../src/protocol/types";
 
 export class FakeSession implements SessionModel {
@@ -155,11 +155,11 @@ export function sessionItem(id: string, title: string, more: Partial<Omit<Sessio
   };
 }
 
-type Body = RunEvent extends infer E ? E extends RunEvent ? Omit<E, "seq" | "runId"> : never : never;
+export type Body = RunEvent extends infer E ? E extends RunEvent ? Omit<E, "seq" | "runId"> : never : never;
 
 /** Numbers events from 1 on, for one run. */
 export function events(runId: string, ...bodies: Body[]): RunEvent[] {
-  return bodies.map((body, i) => ({ seq: i + 1, runId, ...body }) as RunEvent);
+  return bodies.map((body, i) => ({ seq: i + 1, runId, ...body }));
 }
 
 export function reduced(runId: string, list: readonly RunEvent[]): TurnState {
@@ -168,4 +168,3 @@ export function reduced(runId: string, list: readonly RunEvent[]): TurnState {
   return state;
 }
 
-export { ended };
