@@ -91,7 +91,7 @@ class Environment:
         return done.stdout + done.stderr
 
     def files(self) -> set[str]:
-        return {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*") if "__pycache__" not in path.parts}
+        return {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*") if not path.is_dir()}
 
     @contextmanager
     def server(self) -> Iterator[httpx.Client]:
@@ -196,4 +196,5 @@ def test_installed_without_node_upgraded_under_a_bridge_and_removed(wheel: Path,
 
     environment.pip("uninstall", "--yes", "jupyter_hermes_chat")
     assert environment.files() == before
+    assert [path.name for path in Path(environment.variables["JUPYTER_DATA_DIR"]).iterdir()] == ["hermes-chat"]
     assert "ModuleNotFoundError" in environment.says("-c", "import jupyter_hermes_chat")

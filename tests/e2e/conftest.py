@@ -11,6 +11,14 @@ from playwright.sync_api import Browser, BrowserContext, sync_playwright
 from tests.e2e.lab import BROWSER_FLAGS, REPOSITORY, Lab, running_lab
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All on one worker of xdist, so that there is one JupyterLab."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
 @pytest.fixture(scope="session")
 def browser(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:

@@ -80,8 +80,15 @@ class Lab:
 
     def disable_labextension(self, disabled: bool) -> None:
         """Takes effect when a page is opened the next time."""
-        file = Path(self.environment["JUPYTER_CONFIG_DIR"]) / "labconfig" / "page_config.json"
-        file.write_text(json.dumps({"disabledExtensions": {NAME: disabled}}))
+        write_page_config(self.environment, disabled=disabled)
+
+
+def write_page_config(environment: dict[str, str], *, disabled: bool) -> None:
+    """Lab's look at its own build, once a page, costs seconds of Node and says nothing here, so it is off."""
+    folder = Path(environment["JUPYTER_CONFIG_DIR"]) / "labconfig"
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {"buildAvailable": False, "buildCheck": False, "disabledExtensions": {NAME: disabled}}
+    (folder / "page_config.json").write_text(json.dumps(config))
 
 
 @contextmanager
@@ -89,7 +96,7 @@ def running_lab(folder: Path, base_url: str = "/") -> Iterator[Lab]:
     """JupyterLab on this working tree: the extension is enabled here, whether the package is installed or not."""
     environment = private_environment(folder, PYTHONPATH=str(REPOSITORY))
     config = Path(environment["JUPYTER_CONFIG_DIR"])
-    (config / "labconfig").mkdir(parents=True, exist_ok=True)
+    write_page_config(environment, disabled=False)
     quiet = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
     (config / "labconfig" / "default_setting_overrides.json").write_text(json.dumps(quiet))
     (config / "jupyter_server_config.json").write_text(
@@ -147,6 +154,7 @@ KERNEL_IDLE = """() => {
   const kernel = jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel;
   return kernel?.connectionStatus === "connected" && kernel.status === "idle";
 }"""
+THEME_SHOWN = """light => document.body.dataset.jpThemeLight === light && !document.getElementById("jupyterlab-splash")"""
 RUN_CELL = """async ([index, wait]) => {
   const notebook = jupyterapp.shell.currentWidget.content;
   notebook.activeCellIndex = index;
@@ -225,7 +233,7 @@ class Notebook:
         """``<name>-light.png`` and ``<name>-dark.png`` under ``tests/artifacts``, to be looked at."""
         for theme, light in (("JupyterLab Dark", "false"), ("JupyterLab Light", "true")):
             self.command("apputils:change-theme", theme=theme)
-            self.page.wait_for_function("light => document.body.dataset.jpThemeLight === light", arg=light)
+            self.page.wait_for_function(THEME_SHOWN, arg=light)
             screenshot(self.page, f"{name}-{'light' if light == 'true' else 'dark'}")
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, expect
 from tests.e2e.lab import Lab, Notebook, screenshot
 from tests.e2e.tour import CHOICE, answers, sees_the_end, sees_the_question, send
 
-pytestmark = [pytest.mark.browser, pytest.mark.agent]
+pytestmark = [pytest.mark.browser, pytest.mark.agent, pytest.mark.timeout(240)]
 
 MAGIC = "%load_ext jupyter_hermes_chat"
 WIDGET = "from jupyter_hermes_chat import HermesChat\nchat = HermesChat()\nchat"
@@ -34,17 +34,15 @@ def test_a_turn_in_a_cell_is_answered_by_click_stored_and_found_again_in_the_sid
     assert bundle["application/vnd.hermes-chat.turn+json"]["live"] is False
     assert CHOICE in bundle["text/markdown"]
     assert CHOICE in bundle["text/plain"]
-    notebook.screenshots("turn-end")
-
-    notebook.reload()
-    sees_the_end(notebook.output(1).get_by_role("article"))
 
     sidebar = notebook.show_sidebar()
     sidebar.get_by_role("button", name="Chats").click()
     sidebar.get_by_role("button", name=re.compile("Show me the tour")).first.click()
     sees_the_end(sidebar.get_by_role("article", name="Hermes").last)
     notebook.screenshots("sidebar")
+
     notebook.reload()
+    sees_the_end(notebook.output(1).get_by_role("article"))
     sees_the_end(notebook.page.locator("#hermes-chat").get_by_role("article", name="Hermes").last)
     assert notebook.errors == []
 
@@ -62,7 +60,7 @@ def test_the_whole_chat_in_a_cell(lab: Lab, context: BrowserContext, labextensio
         send(chat, "Show me the tour")
         turn = chat.get_by_role("article", name="Hermes").last
         sees_the_question(turn)
-        notebook.screenshots(f"{name}-question")
+        notebook.screenshots(name)
         answers(turn)
         sees_the_end(turn)
         notebook.run(1)
