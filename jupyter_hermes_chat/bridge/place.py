@@ -18,7 +18,7 @@ from ..protocol.bridge import BRIDGE_FILE, BRIDGE_LOCK, BridgeFile
 from ..protocol.errors import LocksUnsupported
 
 TAKE_SECONDS = 1.0
-"""Whoever looks whether the lock is free holds it for a moment."""
+"""Whoever looks whether the lock is free holds it for a moment; a Bridge that holds it announces itself soon."""
 
 
 class Place:
@@ -39,7 +39,7 @@ class Place:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 os.close(descriptor)
-                if time.monotonic() > deadline:
+                if (folder / BRIDGE_FILE).exists() or time.monotonic() > deadline:
                     return None
                 time.sleep(0.05)
                 continue

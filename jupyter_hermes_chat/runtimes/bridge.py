@@ -145,6 +145,11 @@ class BridgeRuntime:
             return found
         raise BridgeUnavailable("The Hermes Bridge is not running. It starts with the first message.")
 
+    async def shutdown(self) -> None:
+        """Ends every known Bridge with its workers. Runs that go on end as stopped."""
+        for file in self.bridges.known():
+            await self._ask(file, "POST", "/hermes/shutdown")
+
     async def close(self) -> None:
         clients, self._clients = list(self._clients.values()), {}
         for client in clients:

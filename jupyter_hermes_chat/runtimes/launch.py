@@ -139,6 +139,8 @@ class LocalBridges:
                     " or end it with `jupyter hermes-chat stop`."
                 )
             if file is not None and (file.protocol, _release(file.version)) >= (PROTOCOL, _release(__version__)):
+                if process is not None and process.pid != file.pid:
+                    process.terminate()  # somebody else's was faster; ours shall not wait for its place
                 return file
             if file is not None:
                 await _drain(file)
