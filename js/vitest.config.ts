@@ -7,6 +7,6 @@ export default defineConfig({
     environment: "node",
     pool: "threads",
     maxWorkers: 2,
-    testTimeout: 10_000,
+    testTimeout: 30_000,
   },
 });
