@@ -200,7 +200,7 @@ class HermesMagics(Magics):
 
     def _status(self, _: str) -> None:
         client = self.conversation.client
-        health, models = client.health(), client.models()
+        models, health = client.models(), client.health()  # in this order: the first starts the Bridge
         current = self.conversation.session_id
         chat = client.session(current).session.title or "Untitled" if current else "a new one, with the next message"
         model = TOUR if models.tour else models.default_id or "none: configure one with hermes model"
