@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 Level: TypeAlias = Literal["info", "warning", "error"]
 Choice: TypeAlias = Literal["once", "session", "always", "deny"]
@@ -297,31 +298,34 @@ def merge(events: list[KnownEvent | Unknown]) -> list[KnownEvent | Unknown]:
     Order and text are unchanged, no number is lost, everything else passes through.
     """
     out: list[KnownEvent | Unknown] = []
+    first: TextEvent | None = None  # of the texts that belong together; it is written when they are known
+    last: TextEvent | None = None
     texts: list[str] = []
+    end = 0
 
     def close() -> None:
-        if len(texts) > 1:
-            last = out[-1]
-            assert isinstance(last, Thinking | Answer)
-            out[-1] = msgspec.structs.replace(last, text="".join(texts))
-        texts.clear()
+        if first is not None and last is not None:
+            whole = first if first is last else replace(first, text="".join(texts), seq_end=last.last_seq, t_end=last.last_t)
+            out.append(whole)
 
     for event in events:
-        last = out[-1] if out else None
-        if (
-            isinstance(event, Thinking | Answer)
-            and type(event) is type(last)
-            and isinstance(last, Thinking | Answer)
-            and event.segment == last.segment
-            and event.seq == last.last_seq + 1
-            and event.offset == last.offset + sum(map(len, texts))
-        ):
-            texts.append(event.text)
-            out[-1] = msgspec.structs.replace(last, seq_end=event.last_seq, t_end=event.last_t)
+        if not isinstance(event, Thinking | Answer):
+            close()
+            first = last = None
+            out.append(event)
             continue
-        close()
-        out.append(event)
-        if isinstance(event, Thinking | Answer):
-            texts.append(event.text)
+        if (
+            first is None
+            or last is None
+            or type(event) is not type(first)
+            or event.segment != first.segment
+            or event.seq != last.last_seq + 1
+            or event.offset != end
+        ):
+            close()
+            first, texts = event, []
+        last = event
+        texts.append(event.text)
+        end = event.offset + len(event.text)
     close()
     return out
