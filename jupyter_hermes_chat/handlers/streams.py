@@ -45,10 +45,9 @@ class StreamHandler(HermesHandler):
         await self.send(PADDING)
 
     async def send(self, data: bytes) -> None:
-        """Returns when the socket has taken it. Other work gets its turn even if that was at once."""
+        """Returns when the socket has taken it."""
         self.write(data)
         await self.flush()
-        await asyncio.sleep(0)
 
     async def follow(self, reader: Reader, *, numbered: bool) -> None:
         """Until the reader is closed, or a single run has ended."""
@@ -92,6 +91,7 @@ class RunStreamHandler(StreamHandler):
         older = [e for e in events if end is None or e.seq < end]
         for start in range(0, len(older), TAKE_LIMIT):
             await self.send(_frames(older[start : start + TAKE_LIMIT], numbered=True))
+            await asyncio.sleep(0)  # the socket may have taken it at once; others want their turn
         return older[-1].last_seq if older else after
 
     def _after(self) -> int:

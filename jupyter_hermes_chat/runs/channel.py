@@ -105,7 +105,11 @@ class Reader:
         self._wake.set()
 
     async def wait(self, seconds: float) -> bool:
-        """Until there is something to take or the reader is closed; false after *seconds* without either."""
+        """Until there is something to take or the reader is closed; false after *seconds* without either. Others get their turn
+        in any case, so that a long replay does not block the event loop."""
+        if self._wake.is_set():
+            await asyncio.sleep(0)
+            return True
         try:
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
