@@ -75,7 +75,7 @@ class HermesChatApp(ExtensionApp):
 
     def initialize_handlers(self) -> None:
         assert self.serverapp is not None
-        self.serverapp.web_app.add_handlers(".*$", handlers(self.serverapp.base_url))
+        self.serverapp.web_app.add_handlers(".*$", handlers(self.serverapp.base_url))  # type: ignore[no-untyped-call]
 
     async def _start_jupyter_server_extension(self, serverapp: ServerApp) -> None:
         if self._service is None:

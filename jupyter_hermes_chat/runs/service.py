@@ -51,7 +51,7 @@ from ..store.base import SessionHandle, Store
 from .channel import Channels
 from .context import model_config, system_prompt, wrap
 from .limits import Limits, Place
-from .recorder import Recorder, finish, run_error
+from .recorder import Recorder, finish, now_ms, run_error
 from .turn import TurnRows, end_from_journal, session_busy, write_rows
 
 MESSAGE_BYTES = 1_000_000
@@ -97,6 +97,7 @@ class Service:
     def start(self) -> None:
         """Takes unfinished runs up again, in the background: the server's start never waits for it (R23)."""
         self._spawn(self._take_all_up())
+        self._spawn(self._purge())
 
     async def close(self) -> None:
         """Writes what waits and lets go. Runs go on in the Bridge, and the next server takes them up."""
@@ -130,6 +131,7 @@ class Service:
                 raise session_busy(busy)
             await asyncio.to_thread(self.store.delete_session, session_id, owner)
         self.channels.session_changed(owner, session_id, 0)
+        self._spawn(self._purge())
 
     async def open(self, session_id: str, owner: str) -> SessionHandle:
         return await asyncio.to_thread(self.store.open_session, session_id, owner)
@@ -297,6 +299,10 @@ class Service:
     async def _answered(self, run_id: str, pause_id: str) -> None:
         if live := self._live.get(run_id):
             await live.recorder.answered(pause_id, ANSWER_SECONDS)
+
+    async def _purge(self) -> None:
+        """Sessions that were deleted more than ten minutes ago go for good (R13)."""
+        await asyncio.to_thread(self.store.purge_deleted, now_ms())
 
     async def _take_all_up(self) -> None:
         for owner, run_id in await asyncio.to_thread(self.store.unfinished_runs):

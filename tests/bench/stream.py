@@ -31,7 +31,8 @@ END = b'"kind":"run_complete"'
 
 IMPORT = """
 import time
-import jupyter_server.base.handlers, jupyter_server.extension.application, jupyter_server.serverapp, jupyter_server.services.contents.handlers
+import jupyter_server.base.handlers, jupyter_server.extension.application, jupyter_server.serverapp
+import jupyter_server.services.contents.handlers
 began = time.perf_counter()
 import jupyter_hermes_chat.extension, jupyter_hermes_chat.handlers.page, jupyter_hermes_chat.handlers.streams
 import jupyter_hermes_chat.runtimes.bridge, jupyter_hermes_chat.store.tinydb_store
@@ -67,8 +68,8 @@ class Bench:
         url = urlsplit(self.file.url)
         assert url.hostname is not None
         sock = socket.create_connection((url.hostname, url.port or 80))
-        head = f"GET {url.path}hermes/api/chat/{path} HTTP/1.1\r\nHost: {url.netloc}\r\nAuthorization: Bearer {self.file.token}\r\n\r\n"
-        sock.sendall(head.encode())
+        head = [f"GET {url.path}hermes/api/chat/{path} HTTP/1.1", f"Host: {url.netloc}", f"Authorization: Bearer {self.file.token}"]
+        sock.sendall("\r\n".join([*head, "", ""]).encode())
         return sock
 
     def stop(self) -> list[tuple[float, float]]:
