@@ -53,6 +53,15 @@ PARAMETERS = (
 
 METHODS = ("run_conversation", "interrupt", "clear_interrupt", "reset_session_state")
 
+FIRST_TURN = (
+    "agent.conversation_loop",
+    "agent.chat_completion_helpers",
+    "agent.turn_finalizer",
+    "openai.resources",
+    "openai.lib.streaming.chat",
+)
+"""Modules that Hermes imports in the middle of its first turn: 0.5 s that a spare has time for. Any may be missing."""
+
 
 class Incompatible(Exception):
     """This Hermes lacks what a turn needs; the text is a sentence for a person."""
@@ -75,6 +84,11 @@ def load() -> SimpleNamespace:
         )
     names["version"] = version or "unknown"
     return SimpleNamespace(**names)
+
+
+def prepare() -> None:
+    for name in FIRST_TURN:
+        _find((name + ":",))
 
 
 def capabilities(hermes: SimpleNamespace) -> list[str]:

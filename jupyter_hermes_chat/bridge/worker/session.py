@@ -22,6 +22,7 @@ from . import agent as agents
 from . import context, failure
 from .agent import Choice, NotConfigured, Runtime
 from .failure import Failure
+from .hermes import prepare
 from .narrator import Narrator
 from .pauses import Pauses
 from .pipe import Pipe
@@ -154,11 +155,11 @@ class Session:
         self._warn_of_bypass(run)
         enter(directory)
         try:
-            fresh = self._agent_for(choice, runtime, str(request["hermesSession"]))
+            self._agent_for(choice, runtime, str(request["hermesSession"]))
         except ValueError as error:
             self._end(run, "error", [], failure=failure.explain(str(error), model=runtime.model))
             return
-        self._take_up(str(request["hermesSession"]), history, fresh=fresh, directory=directory)
+        self._take_up(str(request["hermesSession"]), history, directory)
         self._agent.clear_interrupt()
         if run.cancelled.is_set():
             self._end(run, "stopped", [])
@@ -169,16 +170,16 @@ class Session:
         request, agent, hermes = run.request, self._agent, self._hermes
         said = str(request["userMessage"])
         seen = f"{request['context']}\n\n{said}" if request.get("context") else said
-        session = agent.session_id
+        chat = str(request["hermesSession"])  # a "session" approval holds on every branch of the chat
         agent.ephemeral_system_prompt = request.get("systemPrompt") or None
         agent.max_iterations = int(request.get("maxIterations") or agent.max_iterations)
         # On this very thread, or approvals fail open: the platform, the key, and someone who is told (reference §2.5).
         hermes.set_session_vars(
-            platform=agents.PLATFORM, session_key=session, session_id=session, cwd=str(directory), async_delivery=False
+            platform=agents.PLATFORM, session_key=chat, session_id=agent.session_id, cwd=str(directory), async_delivery=False
         )
-        hermes.set_current_session_key(session)
-        hermes.register_gateway_notify(session, run.pauses.request_approval)
-        os.environ["HERMES_SESSION_ID"] = session
+        hermes.set_current_session_key(chat)
+        hermes.register_gateway_notify(chat, run.pauses.request_approval)
+        os.environ["HERMES_SESSION_ID"] = agent.session_id
         if (os.environ.get("TERMINAL_ENV") or "local") == "local":
             hermes.register_task_env_overrides(TASK, {"cwd": str(directory)})
         before = self._counters()
@@ -198,7 +199,7 @@ class Session:
             return
         finally:
             over.set()
-            hermes.unregister_gateway_notify(session)
+            hermes.unregister_gateway_notify(chat)
             run.pauses.cancel()
         mode, rows = context.turn(history, context.plain(result.get("messages") or []))
         if seen != said:
@@ -212,10 +213,12 @@ class Session:
         mode: str,
         rows: list[context.Message],
         history: list[context.Message],
-        **known: Any,
+        *,
+        usage: Mapping[str, Any],
+        model: str,
     ) -> None:
         """What Hermes returned, told as an ending. ``interrupted`` is asked first: a stopped turn also counts as completed."""
-        narrator, usage = run.narrator, known["usage"]
+        narrator = run.narrator
         final = str(result.get("final_response") or "")
         if result.get("interrupted") or run.cancelled.is_set():
             status, failed = "stopped", None
@@ -223,7 +226,7 @@ class Session:
             status = "error"
             words = str(result.get("error") or final or result.get("turn_exit_reason") or "")
             reason = str(result.get("failure_reason") or result.get("turn_exit_reason") or "")
-            failed = failure.explain(words, reason=reason, model=known["model"])
+            failed = failure.explain(words, reason=reason, model=model)
         else:
             status, failed = "complete", None
             narrator.close_with(final)
@@ -238,45 +241,46 @@ class Session:
 
     # ---- the agent
 
-    def _agent_for(self, choice: Choice, runtime: Runtime, session_id: str) -> bool:
-        """Makes sure that there is an agent for *choice*. True where it is a new one."""
+    def _agent_for(self, choice: Choice, runtime: Runtime, session_id: str) -> None:
+        """Makes sure that there is an agent for *choice*. A new one knows no context, whatever the last one held."""
         if self._agent is not None and choice == self._choice:
-            return False
+            return
         old, self._agent = self._agent, None
         toolsets = agents.toolsets(self._hermes, choice)
         built = agents.build(self._hermes, runtime, toolsets, self._callbacks(), session_id=session_id, session_db=self._db)
         self._compaction = agents.observe_compaction(built.context_compressor)
+        self._held = ""
         with self._lock:
             self._agent, self._choice = built, choice
         if old is not None and hasattr(old, "release_clients"):
             old.release_clients()
-        return True
 
-    def _take_up(self, session_id: str, history: list[context.Message], *, fresh: bool, directory: Path) -> None:
-        """Puts the agent on a Hermes session that holds exactly *history*."""
-        agent, db = self._agent, self._db
-        root = agent.session_id == session_id or agent.session_id.startswith(session_id + ".")
-        if not fresh and root and self._held == context.digest(history):
+    def _take_up(self, session_id: str, history: list[context.Message], directory: Path) -> None:
+        """Puts the agent on a Hermes session that holds exactly *history*: the one it is on, the chat's own, or a new child."""
+        agent, db, wanted = self._agent, self._db, context.digest(history)
+        if self._held == wanted and (agent.session_id + ".").startswith(session_id + "."):
             return
-        if fresh and context.digest(_stored(db, session_id)) == context.digest(history):
-            return
-        child = f"{session_id}.{uuid.uuid4().hex[:8]}"
-        parent = session_id if db.get_session(session_id) is not None else None
-        agent.session_id = child
-        agent._parent_session_id = parent
+        own = db.get_session(session_id)
+        stored = [] if own is None else context.plain(db.get_messages_as_conversation(session_id, repair_alternation=False))
         agent.reset_session_state()
         agent._todo_store = self._hermes.TodoStore()
         self._hermes.reset_file_dedup()
+        if context.digest(stored) == wanted:
+            agent.session_id, agent._parent_session_id = session_id, None
+            agent._session_db_created = own is not None
+            return
+        agent.session_id = f"{session_id}.{uuid.uuid4().hex[:8]}"
+        agent._parent_session_id = None if own is None else session_id
         db.create_session(
-            child,
+            agent.session_id,
             agents.PLATFORM,
             model=agent.model,
-            system_prompt=agent._cached_system_prompt,
-            parent_session_id=parent,
+            system_prompt=agent._cached_system_prompt or (own or {}).get("system_prompt"),
+            parent_session_id=agent._parent_session_id,
             cwd=str(directory),
         )
         agent._session_db_created = True
-        db.replace_messages(child, [dict(m) for m in history], active_only=True)
+        db.replace_messages(agent.session_id, [dict(m) for m in history], active_only=True)
 
     def _callbacks(self) -> dict[str, Any]:
         """They outlive a run, so each finds the run of the moment; between runs nobody listens."""
@@ -392,6 +396,7 @@ def warm(hermes: SimpleNamespace) -> None:
             built = agents.build(hermes, runtime, agents.toolsets(hermes, choice), {}, session_id="warm", session_db=db)
             if hasattr(built, "_build_system_prompt"):
                 built._build_system_prompt(None)
+            prepare()
         finally:
             db.close()
     except NotConfigured:
@@ -404,12 +409,6 @@ def enter(directory: Path) -> None:
     """Commands start in *directory*, file tools write below it only."""
     os.chdir(directory)
     os.environ["TERMINAL_CWD"] = os.environ["HERMES_WRITE_SAFE_ROOT"] = str(directory)
-
-
-def _stored(db: Any, session_id: str) -> list[context.Message]:
-    if db.get_session(session_id) is None:
-        return []
-    return context.plain(db.get_messages_as_conversation(session_id, repair_alternation=False))
 
 
 def _resolver(hermes: SimpleNamespace) -> Any:
