@@ -38,14 +38,14 @@ class Summary(Struct, rename="camel"):
     size: int
 
 
-class _SessionHead(Struct, rename="camel"):
+class _SessionHead(Struct, rename="camel", gc=False):
     id: str
     owner: str
     created_at: int
     last_message_at: int | None
 
 
-class _Head(Struct, rename="camel"):
+class _Head(Struct, rename="camel", gc=False):
     session: _SessionHead
     active_run_id: str | None
     size: int

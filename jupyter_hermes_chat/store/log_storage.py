@@ -41,7 +41,7 @@ encode_row = msgspec.json.Encoder().encode
 decode_row = msgspec.json.Decoder().decode
 
 
-class Op(Struct, omit_defaults=True):
+class Op(Struct, omit_defaults=True, gc=False):
     """What becomes of one table, in this order: it is dropped or emptied, rows go, rows are set."""
 
     t: str
@@ -51,8 +51,8 @@ class Op(Struct, omit_defaults=True):
     set: dict[str, Raw] = {}
 
 
-class Line(Struct, omit_defaults=True):
-    """The header has a version, every other line has operations."""
+class Line(Struct, omit_defaults=True, gc=False):
+    """The header has a version, every other line has operations. What stands before ``,"crc"`` is what the checksum covers."""
 
     log: int | None = None
     ops: list[Op] = []
@@ -62,13 +62,13 @@ _decode_line = msgspec.json.Decoder(Line).decode
 
 
 def seal(line: Line) -> bytes:
-    body = encode_row(line)
-    return b'%s,"crc":"%08x"}\n' % (body[:-1], zlib.crc32(body))
+    body = encode_row(line)[:-1]
+    return b'%s,"crc":"%08x"}\n' % (body, zlib.crc32(body))
 
 
 def unseal(raw: bytes) -> Line:
     """*raw* has no newline. ``ValueError`` where the checksum is missing or wrong, or what it covers is no line of a log."""
-    if raw[-18:-10] != b',"crc":"' or raw[-10:-2] != b"%08x" % zlib.crc32(b"}", zlib.crc32(memoryview(raw)[:-18])):
+    if raw[-18:] != b',"crc":"%08x"}' % zlib.crc32(memoryview(raw)[:-18]):
         raise ValueError("the checksum does not match")
     return _decode_line(raw)
 
@@ -104,7 +104,8 @@ class Rows(Mapping[str, Any]):
 
 
 class Watcher(Protocol):
-    """Keeps an index of the rows: told of every change, whoever made it, under the storage's thread lock."""
+    """Keeps an index of the rows: told of every change, whoever made it, under the storage's thread lock. A ``ValueError`` says
+    that a row makes no sense, so that the log counts as damaged."""
 
     def forget(self) -> None:
         """Everything is loaded anew."""
@@ -192,12 +193,17 @@ class LogStorage(Storage):
             raise self._damaged(1, "the file was cut short" if self._end else "the file is empty")
         data = os.pread(self._fd, found.st_size - self._end, self._end)
         lines, size, wrong = unseal_all(data)
+        touched: dict[tuple[str, str], int] = {}  # a row that was written twice is shown once
         for number, line in enumerate(lines, self._lines + 1):
             if number == 1:
                 self._check_header(line)
+            for op in line.ops:
+                for doc_id in self._apply(op):
+                    touched[op.t, doc_id] = number
+        for (table, doc_id), number in touched.items():
             try:
-                self._apply(line.ops)
-            except ValueError as error:  # what a watcher cannot make sense of
+                self._tell(table, doc_id)
+            except ValueError as error:
                 raise self._damaged(number, str(error)) from error
         self._end += size
         self._lines += len(lines)
@@ -223,21 +229,25 @@ class LogStorage(Storage):
         if line.log > VERSION:
             raise StoreNewer(f"{self._name} was written by a newer version. Upgrade jupyter_hermes_chat.", file=self._name)
 
-    def _apply(self, ops: Iterable[Op]) -> None:
-        watcher = self._watcher
-        for op in ops:
-            table = self.tables.setdefault(op.t, {})
-            for doc_id in list(table) if op.clear or op.drop else op.gone:
-                if table.pop(doc_id, None) is not None and watcher is not None:
-                    watcher.gone(op.t, doc_id)
-            if op.drop:
-                del self.tables[op.t]
-                continue
-            table.update(op.set)
-            self._written += len(op.set)
-            if watcher is not None:
-                for doc_id, row in op.set.items():
-                    watcher.saw(op.t, doc_id, row)
+    def _apply(self, op: Op) -> Iterable[str]:
+        """The ids of the rows that it touched."""
+        table = self.tables.setdefault(op.t, {})
+        gone = list(table) if op.clear or op.drop else op.gone
+        for doc_id in gone:
+            table.pop(doc_id, None)
+        if op.drop:
+            del self.tables[op.t]
+        table.update(op.set)
+        self._written += len(op.set)
+        return [*gone, *op.set] if gone else op.set
+
+    def _tell(self, table: str, doc_id: str) -> None:
+        if self._watcher is not None:
+            row = self.tables.get(table, {}).get(doc_id)
+            if row is None:
+                self._watcher.gone(table, doc_id)
+            else:
+                self._watcher.saw(table, doc_id, row)
 
     # ---- writing ----------------------------------------------------------------------------------------------------
 
@@ -292,7 +302,8 @@ class LogStorage(Storage):
         """Inside a transaction."""
         assert self._depth, "rows are changed inside a transaction"
         self._pending.append(op)
-        self._apply((op,))
+        for doc_id in self._apply(op):
+            self._tell(op.t, doc_id)
 
     def write(self, data: dict[str, Any]) -> None:
         """TinyDB's whole-file path, used by ``drop_table`` and ``drop_tables``."""

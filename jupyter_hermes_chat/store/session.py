@@ -29,7 +29,7 @@ PREVIEW_CHARACTERS = 120
 Borrow = Callable[[], AbstractContextManager["OpenSession"]]
 
 
-class _Node(Struct, frozen=True, rename="camel"):
+class _Node(Struct, frozen=True, rename="camel", gc=False):
     """What the rules and the index look at; decoded from every row that is seen, so it is short."""
 
     id: str
