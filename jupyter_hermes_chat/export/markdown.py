@@ -15,17 +15,19 @@ RESULT_LIMIT = 2000
 """Characters of one tool result that are shown; the run log has all of it."""
 
 TOUR = "Tour: scripted replies, no model"
+_SHOWN_ELSEWHERE = {"todo", "clarify"}
 _BOX = {"completed": "[x]", "cancelled": "[-]", "in_progress": "[ ]", "pending": "[ ]"}
 
 
 def to_markdown(state: TurnState) -> str:
     """The turn: what happened on the way (folded), the todo list, questions, the answer, and how it ended."""
+    asked = [p for p in state.parts if isinstance(p, ClarifyPart | ApprovalPart)]
     blocks = [
         *_way(state),
         *_todos(state),
-        *(_asked(p) for p in state.parts if isinstance(p, ClarifyPart)),
-        *(_approval(p) for p in state.parts if isinstance(p, ApprovalPart)),
+        *(_asked(p) for p in asked if p.status != "pending"),
         state.text,
+        *(_asked(p) for p in asked if p.status == "pending"),
         *(f"*{_line(p.text)}*" for p in state.parts if isinstance(p, NoticePart)),
         _end(state),
     ]
@@ -89,7 +91,7 @@ def _step(part: Part, state: TurnState) -> str:
             return _quote(_inside(part.text.strip()))
         case AnswerPart() if part.text != state.text:
             return _quote(_inside(part.text.strip()))
-        case ToolPart():
+        case ToolPart() if part.tool not in _SHOWN_ELSEWHERE:
             head = f"**{_line(part.tool)}** {_code(part.summary)}".strip()
             mark = " failed" if part.status == "error" else ""
             return head + mark + (f"\n\n{_fence(part.result)}" if part.result else "")
@@ -101,19 +103,13 @@ def _todos(state: TurnState) -> list[str]:
     return ["\n".join(f"- {_BOX[t.status]} {_line(t.content)}" for t in state.todos)] if state.todos else []
 
 
-def _asked(part: ClarifyPart) -> str:
-    lines = [f"**{_line(part.question)}**"]
-    if part.status == "pending":
-        lines += ["", *choices(part)]
-    elif part.answer is not None:
-        lines += ["", _line(part.answer)]
-    return _quote("\n".join(lines))
-
-
-def _approval(part: ApprovalPart) -> str:
-    lines = [f"**Allow this command?** {_line(part.description)}".strip(), "", _fence(part.command)]
-    lines += ["", *choices(part)] if part.status == "pending" else ["", f"{part.choice}"]
-    return _quote("\n".join(lines))
+def _asked(part: ClarifyPart | ApprovalPart) -> str:
+    if isinstance(part, ClarifyPart):
+        head, answer = [f"**{_line(part.question)}**"], part.answer
+    else:
+        head, answer = [f"**Allow this command?** {_line(part.description)}".strip(), "", _fence(part.command)], part.choice
+    rest = choices(part) if part.status == "pending" else [_line(answer)] if answer is not None else []
+    return _quote("\n".join([*head, *(["", *rest] if rest else [])]))
 
 
 def _ask_text(part: ClarifyPart | ApprovalPart) -> str:
