@@ -1,6 +1,6 @@
 """What is configured, without any network: run by the Bridge under Hermes' interpreter, one line of JSON on stdout (design §2).
 
-``{"hermes", "configured", "default": {"provider", "model"}, "providers": [{"slug", "name", "models", "context_lengths"}],
+``{"hermes", "configured", "default": {"provider", "model"}, "providers": [{"slug", "name", "models", "contextLengths"}],
 "skills": [{"name", "description", "category"}]}``, or ``{"error"}`` where Hermes could not be asked. Takes 0.4 s; the Bridge
 keeps the answer until Hermes' files change. Listing models inside the Bridge or a worker would go to the network.
 """
@@ -40,7 +40,7 @@ def look():
             "slug": row["slug"],
             "name": row.get("name") or row["slug"],
             "models": row.get("models") or [],
-            "context_lengths": lengths.get(row["slug"], {}),
+            "contextLengths": lengths.get(row["slug"], {}),
         }
         for row in payload["providers"]
     ]

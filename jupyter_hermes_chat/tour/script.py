@@ -199,6 +199,14 @@ def terminal(turn: Turn) -> Reply:
     return Reply(text=text.format(output=str(_json(turn.results[-1]).get("output", "")).strip()))
 
 
+def sleep(turn: Turn) -> Reply:
+    """A command that takes its time, to be stopped."""
+    assert turn.match is not None
+    if turn.rounds == 0:
+        return _calls(Call("terminal", {"command": f"sleep {turn.match[1]}"}))
+    return Reply(text=texts.SLEPT[turn.language])
+
+
 def dangerous(turn: Turn) -> Reply:
     reasoning, done, refused = texts.DANGEROUS[turn.language]
     if turn.rounds == 0:
@@ -276,6 +284,7 @@ SCENARIOS: tuple[tuple[re.Pattern[str], Scenario], ...] = (
     (_words("tour", "导览"), tour),
     (_words("compact|compress", "压缩"), compact),
     (re.compile(r"(?:\bslow(?:ly)?\b|慢)\s*(\d+(?:\.\d+)?)?", re.IGNORECASE), slow),
+    (re.compile(r"(?:\bsleep|睡)\s*(\d{1,3})\b", re.IGNORECASE), sleep),
     (_words("parallel", "并行|同时"), parallel),
     (_words("dangerous|delete", "危险|删除"), dangerous),
     (_words("clarify|ask me", "问我|澄清"), clarify),

@@ -61,6 +61,8 @@ TERMINAL = {
     "zh": ("工作目录里的文件，一条命令就能列出。", "终端输出如下：\n\n```\n{output}\n```"),
 }
 
+SLEPT = {"en": "The command slept as long as it should.", "zh": "命令睡够了时间。"}
+
 DANGEROUS = {
     "en": (
         "Deleting a folder cannot be undone, so I will be asked about it. ",

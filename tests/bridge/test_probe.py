@@ -35,7 +35,7 @@ def test_the_tours_home_has_its_two_models(hermes_python: Path, tmp_path: Path) 
     assert found["default"] == {"provider": "tour", "model": "hermes-tour"}
     (provider,) = found["providers"]
     assert (provider["slug"], provider["models"]) == ("tour", ["hermes-tour", "hermes-tour-mini"])
-    assert provider["context_lengths"] == {"hermes-tour": 128_000, "hermes-tour-mini": 128_000}
+    assert provider["contextLengths"] == {"hermes-tour": 128_000, "hermes-tour-mini": 128_000}
     assert found["hermes"][0].isdigit()
     assert "error" not in found
 

@@ -43,7 +43,7 @@ def play(said: str, *, answer: str = "Blue", before: tuple[dict[str, Any], ...] 
         ("terminal", script.terminal), ("list files, please", script.terminal), ("终端", script.terminal),
         ("dangerous", script.dangerous), ("delete the scratch folder", script.dangerous), ("删除它", script.dangerous),
         ("long", script.long), ("slow", script.slow), ("slow 3", script.slow), ("慢 3", script.slow),
-        ("guardrail", script.guardrail),
+        ("guardrail", script.guardrail), ("sleep 20", script.sleep), ("sleep well", script.tour),
         ("error 401", script.error), ("error 500", script.error), ("error dead", script.error), ("错误 500", script.error),
         ("compact", script.compact), ("unicode", script.unicode), ("remember", script.remember), ("记得吗", script.remember),
         ("rethink nothing", script.tour), ("belonging", script.tour),

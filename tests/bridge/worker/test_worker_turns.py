@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,22 @@ def test_a_stop_while_streaming_keeps_the_partial_text(worker: Worker) -> None:
     assert ended.end["text"] == ended.text("answer") != ""
     assert ended.messages[-1]["role"] == "assistant"
     assert ended.messages[-1]["content"].strip() == ended.end["text"].strip()
+
+
+@pytest.mark.requirement("R25")
+def test_a_stop_ends_a_command_that_runs(worker: Worker) -> None:
+    began = time.monotonic()
+    ended = worker.run("sleep 60", hook=stopping(worker, "tool_call"))
+    assert time.monotonic() - began < 20
+    assert ended.end["status"] == "stopped"
+    assert [m["role"] for m in ended.messages] == ["user", "assistant", "tool", "assistant"]
+
+
+def test_a_turn_that_uses_up_its_steps_says_so(worker: Worker) -> None:
+    ended = worker.run("todo", maxIterations=2)
+    assert len(ended.of("tool_call")) == 2
+    assert ended.end["status"] == "complete"
+    assert "used up its steps" in ended.of("notice")[0]["text"]
 
 
 @pytest.mark.requirement("R25")
