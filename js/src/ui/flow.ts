@@ -77,7 +77,9 @@ export class Flow {
     if (pending && (pending.userMessageId === null || !known.has(pending.userMessageId))) {
       want(pending.userMessageId ?? "pending", () => this.bubble(pending.text));
     }
-    if (pending?.runId && !known.has(pending.runId)) want(pending.runId, () => this.turn(pending.runId ?? "", null));
+    const runId = pending?.runId;
+    if (runId && !known.has(runId)) want(runId, () => this.turn(runId, null));
+    if (pending && !runId) want("starting", () => this.starting());
     for (const [key, item] of this.items) {
       if (wanted.has(key)) continue;
       item.dispose?.();
@@ -124,17 +126,9 @@ export class Flow {
   }
 
   private turn(runId: string, message: Message | null): Item {
-    const { pool, locale, changed, asked, answered } = this.options;
+    const { pool, changed, asked } = this.options;
     const state = settled(pool.run(runId).peek(), message);
-    const context: TurnContext = {
-      locale, answered, scroller: this.scroller,
-      actions: this.options.actions(runId),
-      draft: (key) => pool.draft(key),
-      setDraft: (key, text) => { pool.setDraft(key, text); },
-      blobUrl: (part) => part.blob && pool.transport.url(blobPath(this.options.sessionId(), part.blob.sha256)),
-      following: () => this.follows,
-    };
-    const turn = new Turn(context, state);
+    const turn = new Turn(this.context(this.options.actions(runId)), state);
     if (ended(state)) return { element: turn.element, dispose: () => { turn.dispose(); } };
     let before = initial(runId);
     let over = false;
@@ -159,6 +153,23 @@ export class Flow {
         turn.update(last);
       },
       dispose: () => { stop(); turn.dispose(); },
+    };
+  }
+
+  /** Stands for a run until the server has given it a name. */
+  private starting(): Item {
+    const turn = new Turn(this.context(null), initial(""));
+    return { element: turn.element, dispose: () => { turn.dispose(); } };
+  }
+
+  private context(actions: TurnActions | null): TurnContext {
+    const { pool, locale, answered, sessionId } = this.options;
+    return {
+      actions, locale, answered, scroller: this.scroller,
+      draft: (key) => pool.draft(key),
+      setDraft: (key, text) => { pool.setDraft(key, text); },
+      blobUrl: (part) => part.blob && pool.transport.url(blobPath(sessionId(), part.blob.sha256)),
+      following: () => this.follows,
     };
   }
 

@@ -123,6 +123,7 @@ const CSS = `
 .hc-bub { background: var(--hc-fill-2); border: var(--hc-bw) solid var(--hc-edge); border-radius: var(--hc-r2); padding: 7px var(--hc-3); white-space: pre-wrap; max-inline-size: 100%; }
 .hc-acts { display: flex; align-items: center; block-size: 24px; margin-inline: -4px; color: var(--hc-muted); opacity: 0; transition: opacity var(--hc-fast); }
 .hc-turn:hover > .hc-acts, .hc-turn:focus-within > .hc-acts, .hc-turn.last > .hc-acts, .cell .hc-acts { opacity: 1; }
+.hc-acts.rest { visibility: hidden; }
 .hc-user > .hc-acts { position: absolute; inset-block-start: 100%; inset-inline-end: 0; }
 .hc-flow > .hc-agent > .hc-acts { margin-block-end: -8px; }
 .hc-agent:not(.last) > .hc-sugs { display: none; }

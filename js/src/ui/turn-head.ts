@@ -45,6 +45,7 @@ export class TurnHead {
     const attempt = new Attempt(() => this.element);
     return h("div", { class: "hc-head" },
       waiting ? icon("now", "hc-acc") : icon("spinner", "hc-spin"), this.now, this.clock,
+      stop !== undefined && attempt.failure,
       stop !== undefined && h("button", { class: "hc-b sm quiet", onclick: () => { void attempt.run(stop); } }, icon("stop"), t("nb.stop")),
       foldable && h("button", { class: "hc-ib sm fold", title: t("sum.show"), "aria-label": t("sum.show"), onclick: this.toggle }, icon("right", "chev")));
   }

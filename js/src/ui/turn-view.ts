@@ -39,7 +39,6 @@ class CellTurn {
   private turn: Turn | null = null;
   private run = "";
   private leave: () => void = () => undefined;
-  private saved = false;
 
   constructor(private readonly root: HTMLElement, private readonly locale: Locale, private readonly options: TurnOptions) {
     root.append(this.note, this.announcer.element);
@@ -119,10 +118,7 @@ class CellTurn {
     };
   }
 
-  /** Once: the renderer may be asked to draw what it saved itself. */
   private save(bundle: TurnBundle, state: TurnState): void {
-    if (this.saved) return;
-    this.saved = true;
     this.options.save?.({ version: 1, run: bundle.run, session: bundle.session, live: false, state });
   }
 
@@ -146,6 +142,5 @@ class CellTurn {
     this.turn?.dispose();
     this.turn?.element.remove();
     this.turn = null;
-    this.saved = false;
   }
 }

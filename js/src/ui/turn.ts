@@ -93,7 +93,9 @@ export class Turn {
     this.drawAnswer(state, over);
     this.drawCards(state);
     this.end.show(state);
-    this.actions.hidden = !over || (state.text === "" && !this.context.foot);
+    // Their line is kept free while the answer grows, so that the end moves nothing.
+    this.actions.hidden = state.text === "" && !(over && this.context.foot);
+    this.actions.classList.toggle("rest", !over);
     this.copy.hidden = state.text === "";
     this.suggest(over ? state.suggestions : []);
   }

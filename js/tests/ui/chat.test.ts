@@ -75,6 +75,19 @@ test("R3: the first message of a new chat makes its session; Enter sends it", as
   expect(page.pool.attached.get("session-1.4")).toBe(1);
 });
 
+test("R31: a message that is on its way has its turn at once", async () => {
+  const pool = new FakePool();
+  let accept: (id: string) => void = () => undefined;
+  pool.createSession = () => new Promise((resolve) => { accept = resolve; });
+  const page = await chat(pool);
+  await page.write("Hello");
+  await page.click(".hc-send");
+  expect([page.said(), pool.attached.size]).toEqual([["Hello", "Starting0:00"], 0]);
+  accept("s");
+  await settle();
+  expect([page.said().length, [...pool.attached.keys()]]).toEqual([2, ["s.2"]]);
+});
+
 test("R3: the messages that come back are drawn on the nodes of what was sent", async () => {
   const page = await chat();
   await page.write("Hello");
@@ -211,8 +224,10 @@ test("R29: two chats side by side: events and drafts of one leave the other alon
   for (const id of ["a", "b"]) withSession(pool, id, id).messages.value = [message(`${id}.1`, "USER", `Go ${id}`), message(`${id}.2`, "ASSISTANT", "", "RUNNING")];
   const page = await chat(pool, "a");
   await page.write("draft of a");
+  const scroller = one(page.root, ".hc-scroll");
   page.view.open("b");
   await settle();
+  expect(one(page.root, ".hc-scroll")).not.toBe(scroller); // it begins at its own end
   const before = html(one(page.root, ".hc-flow"));
   pool.receive("a.2", ...events("a.2", { kind: "run_started", t: 0 }, { kind: "thinking", t: 1, segment: 0, offset: 0, text: "Hm." },
     { kind: "tool_call", t: 2, callId: "x", tool: "terminal", args: {} }, { kind: "clarify_request", t: 3, clarifyId: "q", question: "Which?", choices: ["A"] }));

@@ -86,6 +86,7 @@ test("R37: an answer is sent once; a refused one leaves the card open, with the 
   const [first, second] = all(turn.element, ".hc-opt");
   first?.click();
   second?.click();
+  press(one(turn.element, ".hc-card"), "2");
   await settle();
   expect([taken, one(turn.element, ".hc-note.bad").textContent, answered]).toEqual([["A"], "Somebody has answered already.", 0]);
   second?.click();

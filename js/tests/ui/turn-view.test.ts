@@ -90,6 +90,17 @@ test("R34: Stop stands in the head, and a question is answered in place", async 
   expect(all(cell.root, ".hc-comp")).toEqual([]);
 });
 
+test("R25: a Stop that fails says why, and can be tried again", async () => {
+  const cell = output(live);
+  cell.pool.receive("s.2", ...run.slice(0, 2));
+  cell.frame();
+  cell.pool.refusal = new Error("The Jupyter server cannot be reached.");
+  const stop = one<HTMLButtonElement>(cell.root, ".hc-head .hc-b");
+  stop.click();
+  await vi.advanceTimersByTimeAsync(0);
+  expect([visible(one(cell.root, ".hc-head .bad")), stop.disabled]).toEqual(["The Jupyter server cannot be reached.", false]);
+});
+
 test("R24: closing the view lets go of the run and stops nothing", () => {
   const cell = output(live);
   cell.pool.receive("s.2", ...run.slice(0, 1));
@@ -118,6 +129,7 @@ test("R60: the chat is opened from a stored turn where there is one", () => {
 test("R62: boundaries are announced, and a question at once with its choices", () => {
   const cell = output(live);
   const said = () => [one(cell.root, "[role=status]").textContent, one(cell.root, "[role=alert]:not(.hc-note)").textContent];
+  expect(said()).toEqual(["", ""]);
   cell.pool.receive("s.2", ...run.slice(0, 2));
   expect(said()).toEqual(["Hermes started to answer", ""]);
   cell.pool.receive("s.2", { kind: "clarify_request", seq: 3, runId: "s.2", t: 2, clarifyId: "q", question: "Which?", choices: ["A", "B"] });

@@ -94,6 +94,9 @@ test("R31: the folded thought is its last complete sentence, and changes once a 
   expect(line()).toBe("Three.");
   one(turn.element, ".hc-proc button").click();
   expect([line(), one(turn.element, ".hc-th.live").textContent]).toEqual(["Thinking", text]);
+  one(turn.element, ".hc-proc button").click();
+  turn.update(reduced("r", events("r", started, { kind: "thinking", t: 1, segment: 0, offset: 0, text }, complete)));
+  expect(line()).toBe("Fo");
 });
 
 test("R31: a tool's arguments and result open; a long result first shows its beginning", () => {
@@ -157,6 +160,22 @@ test.each([
 ] as const)("R19: %s has a row", (_, body, text) => {
   const turn = shown(reduced("r", events("r", started, body as Parameters<typeof events>[1])));
   expect(visible(one(turn.element, ".hc-proc"))).toBe(text);
+});
+
+test("R31: the plan is the newest list, in its own order, with how far it is", () => {
+  const plan = (...statuses: ("pending" | "completed" | "cancelled")[]) =>
+    ({ kind: "todo_update", t: 1, todos: statuses.map((status, i) => ({ id: `${i}`, content: `step ${i}`, status })) }) as const;
+  const first = events("r", started, plan("completed", "pending"));
+  const turn = shown(reduced("r", first));
+  turn.update(reduced("r", events("r", started, plan("completed", "pending"), plan("pending", "completed", "cancelled", "completed"))));
+  expect(visible(one(turn.element, ".hc-todo"))).toBe("Plan2 of 4step 0step 1step 2step 3");
+  const bar = one(turn.element, "[role=progressbar]");
+  expect([bar.getAttribute("aria-valuenow"), bar.getAttribute("aria-valuemax"), one(bar, "i").style.inlineSize]).toEqual(["2", "4", "50%"]);
+});
+
+test("R31: a turn without thinking says how long it took; there is nothing to unfold, and no button for it", () => {
+  const turn = shown(reduced("r", events("r", started, { kind: "answer", t: 1, segment: 0, offset: 0, text: "Done." }, complete)));
+  expect(visible(one(turn.element, "div.hc-head"))).toBe("Took 9 s · 1.2k tokens");
 });
 
 test("R19: how a run can end", () => {
