@@ -56,8 +56,7 @@ def test_a_worker_killed_in_a_turn_costs_that_turn_only(real: RunningBridge) -> 
     first = real.run("hello", session)
     history += first[-2].data["messages"]
     with real.started("slow 20", "answer", session) as (run_id, _):
-        for worker in real.workers():
-            worker.kill()
+        next(worker for worker in real.workers() if session in worker.cwd()).kill()
     *_, turn, end = real.events(run_id)
     assert (end.kind, end.data["code"]) == ("run_error", "worker_lost")
     assert end.data["text"]

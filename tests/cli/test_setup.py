@@ -156,12 +156,16 @@ def test_ctrl_c_leaves_nothing() -> None:
     assert left() == []
 
 
-def test_without_an_index_and_packages_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+@pytest.mark.parametrize("how", ["environment", "option"])
+def test_packages_that_are_not_there_without_an_index_are_told_as_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    if how == "environment":
+        monkeypatch.setenv("PIP_NO_INDEX", "1")
+        monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    pip = setup.Pip(Path(sys.executable), [str(tmp_path)], no_index=how == "option")
     with pytest.raises(HermesNotFound, match=r"Without an index.*Nothing was installed"):
-        run("--hermes-version", VERSION)
-    assert not managed_root().exists()
+        pip.run(["download", f"--dest={tmp_path}", f"hermes-agent=={VERSION}"])
 
 
 def test_a_source_distribution_without_skills_is_refused(packages: Path, tmp_path: Path) -> None:
