@@ -92,7 +92,7 @@ const CSS = `
 .hc-top { display: flex; align-items: center; gap: 2px; block-size: 36px; padding: 0 4px; border-block-end: var(--hc-bw) solid var(--hc-line); flex: none; }
 .hc-title { font-weight: 600; padding: 0 4px; }
 .hc-top .hc-pill { margin-inline-end: 4px; }
-.hc-scroll { flex: 1; min-block-size: 0; overflow-y: auto; display: flex; flex-direction: column; overscroll-behavior: contain; }
+.hc-scroll { flex: 1; min-block-size: 0; overflow-y: auto; display: flex; flex-direction: column; }
 .hc-flow { display: flex; flex-direction: column; gap: 24px; padding: var(--hc-4) var(--hc-3); }
 .hc-flow:empty { display: none; }
 .hc-flow:focus-visible { outline-offset: -2px; }
