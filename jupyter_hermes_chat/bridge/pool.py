@@ -67,8 +67,9 @@ class Pool:
 
     @property
     def spares(self) -> int:
+        """Those that are ready."""
         self._prune()
-        return int(self._spare is not None)
+        return int(self._spare is not None and self._spare.worker.ready)
 
     async def take(self, session_id: str, setting: Setting) -> WorkerProcess:
         """The session's worker, the spare, or a new one. ``OSError`` or :class:`HermesChatError` where it cannot be started."""

@@ -87,7 +87,13 @@ class WorkerProcess:
             stdin.write(msgspec.json.encode({"op": op, **(fields or {})}) + b"\n")
 
     async def quit(self) -> None:
-        """Asks the worker to end, waits for it, and kills it and what it has started where it does not."""
+        """Asks the worker to end, waits for it, and kills it and what it has started where it does not.
+
+        One that is not ready reads nothing yet and has nothing to tidy up, so it is killed at once.
+        """
+        if not self.ready:
+            await self.kill()
+            return
         self.send("quit")
         stdin = self._process.stdin
         assert stdin is not None
