@@ -30,7 +30,7 @@ const CSS = `
   container: hc / inline-size; background: var(--hc-bg); color: var(--hc-text); font: 400 var(--hc-fs)/1.5 var(--hc-font); font-variant-numeric: tabular-nums;
   text-align: start; overflow-wrap: anywhere; position: relative; display: flex; flex-direction: column; min-inline-size: 0;
 }
-.hc.cell { padding: 4px; background: none; --hc-bg: var(--jp-layout-color1, Canvas); gap: var(--hc-2); }
+.hc.cell { padding: 4px; background: none; --hc-bg: var(--jp-layout-color0, Canvas); gap: var(--hc-2); }
 .hc[data-contrast="more"] { --hc-edge: var(--jp-border-color1, CanvasText); --hc-muted: var(--jp-ui-font-color1, CanvasText); --hc-fill: transparent; }
 @media (prefers-contrast: more), (forced-colors: active) { .hc { --hc-edge: var(--jp-border-color1, CanvasText); --hc-muted: var(--jp-ui-font-color1, CanvasText); } }
 .hc *, .hc *::before, .hc *::after { box-sizing: border-box; }
