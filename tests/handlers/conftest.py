@@ -28,7 +28,7 @@ def jp_server_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[st
     monkeypatch.setenv("HERMES_CHAT_TOUR_PACE", "0.1")
     return {
         "ServerApp": {"jpserver_extensions": {"jupyter_hermes_chat": True}, "reraise_server_extension_failures": True},
-        "HermesChatApp": {"data_dir": str(tmp_path / "data"), "owner": "ann"},
+        "HermesChatApp": {"data_dir": str(tmp_path / "hermes-data"), "owner": "ann"},
     }
 
 

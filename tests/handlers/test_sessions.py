@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from jupyter_server.serverapp import ServerApp
 
-from jupyter_hermes_chat.handlers.base import Hermes
-from jupyter_hermes_chat.protocol.errors import StoreError
 from jupyter_hermes_chat.runs.service import Service
 from tests.handlers.conftest import Call
 from tests.runs.scripted import ScriptedRuntime, until
@@ -175,17 +174,24 @@ async def test_health_answers_without_starting_anything(call: Call, service: Ser
     assert not await service.runtime.alive()
 
 
-async def test_without_a_data_folder_every_route_says_why_and_jupyter_lives(call: Call, jp_serverapp: ServerApp) -> None:
-    hermes: Hermes = jp_serverapp.web_app.settings["hermes_chat"]
-    problem = StoreError("/data cannot be written: choose another folder with c.HermesChatApp.data_dir.")
-    jp_serverapp.web_app.settings["hermes_chat"] = Hermes(hermes.access, None, problem)
-    try:
+def server_files(app: ServerApp) -> list[Path]:
+    return list(Path(app.runtime_dir).glob("hermes-chat-server-*"))
+
+
+class TestUnusableDataFolder:
+    @pytest.fixture
+    def jp_server_config(self, jp_server_config: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+        (tmp_path / "hermes-data").write_text("a file, not a folder")
+        return jp_server_config
+
+    async def test_jupyter_lives_and_every_route_says_why(self, call: Call, jp_serverapp: ServerApp) -> None:
+        await jp_serverapp._post_start()
         status, answer = await call("POST", "sessions", {})
-        assert (status, answer["error"]["code"], answer["error"]["message"]) == (500, "store_error", problem.message)
+        assert (status, answer["error"]["code"]) == (500, "store_error")
+        assert "data" in answer["error"]["message"]
         status, health = await call("GET", "health")
-        assert (status, health["problem"]["code"]) == (200, "store_error")
-    finally:
-        jp_serverapp.web_app.settings["hermes_chat"] = hermes
+        assert (status, health["problem"]) == (200, answer["error"])
+        assert server_files(jp_serverapp) == []
 
 
 async def test_an_error_is_json_and_says_nothing_of_the_inside(

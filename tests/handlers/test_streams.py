@@ -195,10 +195,14 @@ async def test_an_idle_stream_breathes_and_is_no_activity(
     call: Call, streams: Streams, scripted: ScriptedRuntime, jp_serverapp: ServerApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream_handlers, "HEARTBEAT_SECONDS", 0.02)
-    before = jp_serverapp.web_app.settings.get("api_last_activity")
-    async with streams("stream") as stream:
+    _, run_id, run = await begin(call, scripted)
+    before = jp_serverapp.web_app.settings["api_last_activity"]
+    async with streams("stream") as page, streams(f"runs/{run_id}/stream") as stream:
         await stream.until(lambda: stream.raw.count(b": hb\n\n") >= 2)
-    assert jp_serverapp.web_app.settings.get("api_last_activity") == before
+        await page.until(lambda: page.raw.count(b": hb\n\n") >= 2)
+        run.end()
+        await stream.end()
+    assert jp_serverapp.web_app.settings["api_last_activity"] == before
 
 
 @pytest.mark.requirement("R32")

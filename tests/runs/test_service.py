@@ -33,7 +33,7 @@ from jupyter_hermes_chat.protocol.events import (
 )
 from jupyter_hermes_chat.protocol.records import CreateSession, Message, StartRun
 from jupyter_hermes_chat.runs import recorder, views
-from jupyter_hermes_chat.runs.channel import Reader
+from jupyter_hermes_chat.runs.channel import Channel
 from jupyter_hermes_chat.runs.service import Service
 from jupyter_hermes_chat.store.journal import Journal
 from tests.runs.conftest import Serving
@@ -102,25 +102,29 @@ async def test_a_turn_is_rows_first_then_a_journal_of_merged_rows_and_a_message_
 
 
 @pytest.mark.requirement("R20")
-async def test_the_end_is_told_only_when_rows_context_and_message_are_on_disk(serving: Serving) -> None:
+async def test_the_end_is_told_only_when_rows_context_and_message_are_on_disk(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
     runtime = ScriptedRuntime()
+    publish = Channel.publish
+    told: list[tuple[str, int, Any]] = []
+
     async with serving(runtime) as service:
+
+        def look(self: Channel, event: Any) -> None:
+            if is_terminal(event):
+                handle = service.store.open_session(self.session_id, OWNER)
+                rows, context = handle.events(self.run_id), handle.context([self.run_id])
+                told.append((handle.message(self.run_id).status, rows[-1].last_seq, context[-1]["content"]))
+            publish(self, event)
+
+        monkeypatch.setattr(Channel, "publish", look)
         run_id = await start(service, await new_session(service))
-        channel = service.channels.get(run_id)
-        assert channel is not None
-        reader = Reader()
-        reader.join(channel, 0)
         run = await backend(runtime, run_id)
         run.say("hi")
         run.end()
-        while True:
-            assert await reader.wait(5)
-            if any(is_terminal(e) for e in reader.take().events):
-                break
-        handle, message = await service.find(run_id, OWNER)
-        assert message.status == "SUCCESS"
-        assert_unbroken(handle.events(run_id))
-        assert handle.context([run_id])[-1] == {"role": "assistant", "content": "hi"}
+        await ended(service, run_id)
+        assert told == [("SUCCESS", 3, "hi")]
 
 
 @pytest.mark.requirement("R20")
@@ -134,6 +138,36 @@ async def test_text_reaches_the_disk_within_a_quarter_second_though_the_run_goes
             return [kind_of(e) for e in await stored(service, run_id)] == ["run_started", "answer"]
 
         await until(on_disk, seconds=1)
+
+
+@pytest.mark.requirement("R20", "R23")
+async def test_the_backend_is_told_to_forget_only_what_was_synced(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = ScriptedRuntime()
+    sync, confirm = Journal.sync, runtime.confirm
+    synced, confirmed = [0], []
+
+    def syncs(self: Journal) -> None:
+        sync(self)
+        synced.append(self.last_seq)
+
+    async def confirms(run_id: str, seq: int) -> None:
+        confirmed.append((seq, synced[-1]))
+        await confirm(run_id, seq)
+
+    monkeypatch.setattr(Journal, "sync", syncs)
+    monkeypatch.setattr(runtime, "confirm", confirms)
+    monkeypatch.setattr(recorder, "CONFIRM_SECONDS", 0.1)
+    async with serving(runtime) as service:
+        run_id = await start(service, await new_session(service))
+        run = await backend(runtime, run_id)
+        while not confirmed:
+            run.say("word ")
+            await asyncio.sleep(0.02)
+        run.end()
+        await ended(service, run_id)
+        assert len(confirmed) >= 2
+        assert all(seq <= on_disk for seq, on_disk in confirmed)
+        assert confirmed[-1][0] == run.events[-1].seq
 
 
 @pytest.mark.requirement("R3", "R14")
