@@ -1,6 +1,7 @@
 """``%hermes`` and ``%%hermes`` (R55, R56).
 
-``%%hermes`` sends the cell; ``%hermes WORDS`` sends the line unless its first word is a subcommand. Sending blocks until the
+``%%hermes`` sends the cell; ``%hermes WORDS`` sends the line unless its first word is a subcommand; one that takes no words
+must stand alone, so that ``%hermes list the files`` is a message. Sending blocks until the
 reply is whole, so that Run All, papermill and nbval work, and gives the reply as the cell's value. A turn that fails raises
 :class:`TurnFailed`, which stops Run All, and is one line and no stack trace, as is every error of this product here.
 
@@ -48,6 +49,9 @@ HELP = """\
 %hermes help                 this text"""
 
 
+_ALONE = {"list", "status", "chat", "help"}
+
+
 @magics_class
 class HermesMagics(Magics):
     def __init__(self, shell: InteractiveShell) -> None:
@@ -79,7 +83,8 @@ class HermesMagics(Magics):
 
     def _line(self, line: str) -> Reply | None:
         word, _, rest = line.strip().partition(" ")
-        if command := self._commands.get(word):
+        command = self._commands.get(word)
+        if command is not None and not (rest.strip() and word in _ALONE):
             return command(rest.strip())
         if word:
             return self._send(line.strip())

@@ -241,6 +241,11 @@ def test_help_and_misuse_are_sentences(kernel: Kernel) -> None:
         assert said in cell.text, code
 
 
+def test_a_subcommand_that_takes_no_words_stands_alone(kernel: Kernel) -> None:
+    kernel.run("reply = %hermes list hello")
+    assert kernel.value("reply.text.startswith('Hello')")
+
+
 def test_a_line_that_ends_in_a_question_mark_is_a_question(kernel: Kernel) -> None:
     """IPython would look up ``this`` instead."""
     kernel.run("reply = %hermes hello, what is this?")
@@ -251,10 +256,9 @@ def test_a_line_that_ends_in_a_question_mark_is_a_question(kernel: Kernel) -> No
 @pytest.mark.requirement("R57")
 def test_a_prompt_reaches_the_agent_as_it_was_written(kernel: Kernel, client: HermesClient) -> None:
     kernel.run("name = 'filled in'")
-    kernel.run("%%hermes\nhello {name} $name ${name}")
-    kernel.run("session = _.session")
-    sent = client.session(kernel.value("session")).messages[-2].message.content
-    assert sent == "hello {name} $name ${name}"
+    for code in ("%hermes hello {name} $name ${name}", "%%hermes\nhello {name} $name ${name}"):
+        session = kernel.run(code).data[MIME]["session"]
+        assert client.session(session).messages[-2].message.content == "hello {name} $name ${name}"
 
 
 def test_loading_twice_changes_nothing(kernel: Kernel) -> None:
