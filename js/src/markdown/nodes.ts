@@ -15,12 +15,15 @@ export interface MarkdownLabels {
   loadImage(host: string): string;
   /** Where a link leads that hides it: a host, or a path of this server. */
   leadsTo(where: string): string;
+  /** The name of a task's box, which stands before the task's words. */
+  task(done: boolean): string;
 }
 
 export const LABELS: MarkdownLabels = {
   copy: "Copy",
   loadImage: (host) => `Load image from ${host}`,
   leadsTo: (where) => `(${where})`,
+  task: (done) => (done ? "Done" : "To do"),
 };
 
 export interface NodeContext {
@@ -94,14 +97,14 @@ function list(token: Tokens.List, context: NodeContext, depth: number): VElement
     const attributes: Record<string, string> = item.task ? { class: "md-task" } : {};
     const children = () => {
       const shown = joined(item.tokens.flatMap((t) => block(t as MarkedToken, context, depth + 1)));
-      return item.task ? [checkbox(item.checked ?? false), ...shown] : shown;
+      return item.task ? [checkbox(item.checked ?? false, context.labels), ...shown] : shown;
     };
     return element("li", attributes, children, `${context.generation}:${item.loose ? "loose" : "tight"}:${item.raw}`);
   }));
 }
 
-function checkbox(checked: boolean): VElement {
-  return element("input", { type: "checkbox", disabled: "", ...(checked ? { checked: "" } : {}) }, []);
+function checkbox(checked: boolean, labels: MarkdownLabels): VElement {
+  return element("input", { type: "checkbox", disabled: "", "aria-label": labels.task(checked), ...(checked ? { checked: "" } : {}) }, []);
 }
 
 function table(token: Tokens.Table, context: NodeContext, depth: number): VElement {

@@ -9,6 +9,7 @@ export function markdownOptions({ t }: Locale): MarkdownOptions {
       copy: t("act.copy"),
       loadImage: (host) => t("md.image", { host }),
       leadsTo: (where) => t("md.leads", { where }),
+      task: (done) => t(done ? "md.task.done" : "md.task.open"),
     },
     copy: (code, button) => { void copyText(code, button, t("act.copied")); },
   };

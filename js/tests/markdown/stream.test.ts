@@ -118,7 +118,7 @@ test("several texts within one frame are drawn once, the last one", () => {
 });
 
 test("after a costly frame the next one is left out until twice its cost has passed", () => {
-  const shown = view({ labels: { get copy() { vi.advanceTimersByTime(40); return "Copy"; }, loadImage: (host) => host, leadsTo: (where) => where } });
+  const shown = view({ labels: { get copy() { vi.advanceTimersByTime(40); return "Copy"; }, loadImage: (host) => host, task: String, leadsTo: (where) => where } });
   shown.set("```\na\n```");
   drawFrames();
   shown.set("```\na\n```\n\nb");
@@ -128,6 +128,13 @@ test("after a costly frame the next one is left out until twice its cost has pas
   vi.advanceTimersByTime(1);
   drawFrames();
   expect(shown.element.textContent).toContain("b");
+});
+
+test("R62: a task's box is named by whether the task is done", () => {
+  const shown = view();
+  shown.finish("- [x] one\n- [ ] two\n");
+  expect([...shown.element.querySelectorAll("input")].map((box) => [box.checked, box.getAttribute("aria-label")]))
+    .toEqual([[true, "Done"], [false, "To do"]]);
 });
 
 test("the copy button gives the code of its own block", () => {
