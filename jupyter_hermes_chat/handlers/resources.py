@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 
+import msgspec
 from jupyter_server.auth.decorator import authorized
+from msgspec import Struct
 from tornado import web
 from tornado.iostream import StreamClosedError
 
@@ -20,6 +22,14 @@ from .sessions import SESSION
 HEALTH_SECONDS = 2.0
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _CHUNK = 256 * 1024
+
+
+class _Told(Struct):
+    """What a runtime's health says about Hermes; each runtime says more about itself."""
+
+    hermes: str | None = None
+    tour: bool | None = None
+    problem: ErrorBody | None = None
 
 
 class ModelsHandler(HermesHandler):
@@ -44,7 +54,7 @@ class SkillsHandler(HermesHandler):
 
 
 class HealthHandler(HermesHandler):
-    """Answers always, and never starts anything: this is what a page asks first."""
+    """Answers always and soon, and never starts anything: this is what a page asks first. What is not known yet is null."""
 
     _track_activity = False
 
@@ -56,13 +66,13 @@ class HealthHandler(HermesHandler):
         try:
             service = self.service
             health.data_folder = str(service.store.data_folder)
-            async with asyncio.timeout(HEALTH_SECONDS):
-                if await service.runtime.alive():
-                    told = await service.runtime.health()
-                    health.bridge = "running"
-                    health.hermes, health.tour = told.get("hermes"), told.get("tour")  # type: ignore[assignment]
+            if await service.runtime.alive():
+                health.bridge = "running"
+                async with asyncio.timeout(HEALTH_SECONDS):
+                    told = msgspec.convert(await service.runtime.health(), _Told)
+                health.hermes, health.tour, health.problem = told.hermes, told.tour, told.problem
         except TimeoutError:
-            health.bridge = "unavailable"
+            self.log.debug("The Hermes Bridge lives, and is still looking at Hermes.")
         except HermesChatError as error:
             if isinstance(error, BridgeError):
                 health.bridge = "unavailable"

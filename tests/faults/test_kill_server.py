@@ -12,14 +12,22 @@ import pytest
 from jupyter_hermes_chat.protocol.events import decode, encode
 from jupyter_hermes_chat.reduce import reduce
 from jupyter_hermes_chat.tour import texts
-from tests.server_process import start_server, stop_bridges
+from tests.server_process import Server, start_server, stop_bridges
 
-SECONDS = 4
+SECONDS = 3
 
 
 def whole_answer() -> str:
     n = SECONDS * 2
     return "".join(texts.SLOW["en"].format(k=k, n=n) for k in range(1, n + 1)).rstrip()
+
+
+def ended(server: Server, run_id: str) -> Any:
+    deadline = time.monotonic() + 50
+    while (state := server.call("GET", f"runs/{run_id}/state"))["status"] == "RUNNING":
+        assert time.monotonic() < deadline, state
+        time.sleep(0.1)
+    return state
 
 
 @pytest.mark.agent
@@ -42,12 +50,7 @@ def test_a_server_killed_in_the_middle_of_a_slow_answer_finds_it_whole_when_it_c
         first.kill()
         second = start_server(tmp_path, HERMES_PYTHON=str(hermes_python))
         try:
-            state: Any = {"status": "RUNNING"}
-            deadline = time.monotonic() + 40
-            while state["status"] == "RUNNING":
-                assert time.monotonic() < deadline, state
-                time.sleep(0.1)
-                state = second.call("GET", f"runs/{run_id}/state")
+            state = ended(second, run_id)
             assert state["status"] == "SUCCESS"
             assert state["text"] == whole_answer()
             assert state["text"].startswith(seen)
@@ -62,9 +65,7 @@ def test_a_server_killed_in_the_middle_of_a_slow_answer_finds_it_whole_when_it_c
             assert view["activeRunId"] is None
             assert view["messages"][1]["message"]["content"] == whole_answer()
             again = second.call("POST", f"sessions/{session_id}/runs", {"message": "do you remember?"})["runId"]
-            while (state := second.call("GET", f"runs/{again}/state"))["status"] == "RUNNING":
-                time.sleep(0.1)
-            assert "slow" in state["text"]
+            assert "slow" in ended(second, again)["text"]
         finally:
             second.stop()
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from jupyter_server.serverapp import ServerApp
 
+from jupyter_hermes_chat.handlers import resources
 from jupyter_hermes_chat.runs.service import Service
 from tests.handlers.conftest import Call
 from tests.runs.scripted import ScriptedRuntime, until
@@ -172,6 +174,19 @@ async def test_health_answers_without_starting_anything(call: Call, service: Ser
     assert health["dataFolder"] == str(service.store.data_folder)
     assert health["problem"] is None
     assert not await service.runtime.alive()
+
+
+async def test_health_does_not_wait_for_a_slow_look_at_hermes(
+    call: Call, scripted: ScriptedRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never() -> dict[str, object]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(resources, "HEALTH_SECONDS", 0.05)
+    monkeypatch.setattr(scripted, "health", never)
+    _, health = await call("GET", "health")
+    assert (health["bridge"], health["tour"], health["problem"]) == ("running", None, None)
 
 
 def server_files(app: ServerApp) -> list[Path]:

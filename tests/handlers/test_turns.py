@@ -63,8 +63,10 @@ def test_a_plain_turn_is_answered_stored_and_found_again(server: Server, session
     assert view["messages"][1]["message"]["modelId"] == "tour/hermes-tour"
     assert view["messages"][1]["logs"][-1]["kind"] == "run_complete"
     assert view["session"]["title"] == "hello"
-    health = server.call("GET", "health")
-    assert (health["bridge"], health["tour"]) == ("running", True)
+    deadline = time.monotonic() + 30
+    while (health := server.call("GET", "health"))["tour"] is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert (health["bridge"], health["tour"], health["problem"]) == ("running", True, None)
     models = server.call("GET", "models")
     assert models["tour"] is True
     assert models["defaultId"] in [m["id"] for m in models["models"]]
@@ -144,3 +146,4 @@ def test_without_hermes_a_turn_fails_with_how_to_install_it(tmp_path: Path) -> N
         found = turn(server, session_id, "hello")
         assert found["status"] == "FAILED"
         assert found["error"]["code"] == "hermes_not_found"
+        assert server.call("GET", "health")["problem"]["code"] == "hermes_not_found"
