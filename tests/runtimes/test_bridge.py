@@ -281,6 +281,18 @@ def test_a_file_without_a_lock_is_nobody(data: Path) -> None:
     assert read_place(place) is None
 
 
+def test_a_file_that_a_killed_bridge_left_is_not_taken_for_the_next_ones(data: Path) -> None:
+    place = runtime_folder(data)
+    place.mkdir(parents=True)
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    stale = BridgeFile(url="http://127.0.0.1:9", token="t", pid=ended.pid, protocol=PROTOCOL, version=__version__)
+    (place / BRIDGE_FILE).write_bytes(msgspec.json.encode(stale))
+    with (place / BRIDGE_LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the next one has the place, and has not announced itself
+        assert read_place(place) is None
+
+
 # ---- one that somebody else runs --------------------------------------------------------------------------------------
 
 
