@@ -76,3 +76,9 @@ def closed(messages: list[Message], said: str, ending: str) -> list[Message]:
                 rows.append({"role": "tool", "tool_call_id": call.get("id"), "content": ending})
         rows.append({"role": "assistant", "content": ending})
     return rows
+
+
+def stopped_at(rows: list[Message], told: str) -> None:
+    """A stop inside an answer: the last row holds what the person saw, which may be a word more or less than Hermes kept."""
+    if told.strip():
+        rows[-1]["content"] = told.rstrip()

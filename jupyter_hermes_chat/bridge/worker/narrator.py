@@ -61,6 +61,11 @@ class Narrator:
         with self._lock:
             return next((text for text in reversed(self._answers) if text.strip()), "")
 
+    def unfinished(self) -> str:
+        """The answer segment that is being told, empty where tools or nothing came last."""
+        with self._lock:
+            return self._answers[-1] if self._answers and self._answer_open else ""
+
     # ---- events that the run itself tells
 
     def event(self, kind: str, **fields: Any) -> None:
@@ -76,7 +81,7 @@ class Narrator:
         """The final answer of a complete turn. What was not streamed (an endpoint without streaming, a footer) is told now."""
         with self._lock:
             final = mend(final)
-            told = self._answers[-1] if self._answers and self._answer_open else ""
+            told = self.unfinished()
             if not told.strip():
                 self._answer_open = False
                 self.answer(final)

@@ -236,6 +236,8 @@ class Session:
             narrator.notice("The hint came too late for this reply.", "warning")
         ending = context.STOPPED if status == "stopped" else context.NO_ANSWER.format(why=failed.code if failed else "empty")
         rows = context.closed(rows, str(run.request["userMessage"]), ending)
+        if status == "stopped":
+            context.stopped_at(rows, narrator.unfinished())
         self._held = context.digest(rows if mode == "replace" else [*history, *rows])
         self._end(run, status, rows, mode=mode, usage=usage, failure=failed, text=final if status == "complete" else None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,3 +61,17 @@ def test_the_row_of_the_person_says_what_the_model_saw() -> None:
         context.seen_as(rows, "hello", "<nb>1</nb>\n\nhello")
         assert rows[1] == {"role": "user", "content": "hello", "api_content": "<nb>1</nb>\n\nhello"}
         assert rows[0] == {"role": "user", "content": "earlier"}
+
+
+@pytest.mark.parametrize("kept", ["the ans", "the answer is 42", context.STOPPED])
+def test_a_stopped_answer_is_kept_as_it_was_seen(kept: str) -> None:
+    """A stop races the words that are on their way, so Hermes may have kept more or less than was told."""
+    rows = context.closed([{"role": "user", "content": "x"}, {"role": "assistant", "content": kept}], "x", context.STOPPED)
+    context.stopped_at(rows, "the answer ")
+    assert rows[-1] == {"role": "assistant", "content": "the answer"}
+
+
+def test_a_stop_outside_an_answer_changes_no_row() -> None:
+    rows = [{"role": "user", "content": "x"}, {"role": "assistant", "content": "Operation interrupted."}]
+    context.stopped_at(rows, "")
+    assert rows[-1]["content"] == "Operation interrupted."
