@@ -81,6 +81,7 @@ class Recorder:
         self._started: RunStarted | None = None
         self._last_seq = journal.last_seq
         self._last_t = 0
+        self._ended_seq: int | None = None
         self._waiting: list[RunEvent] = []
         self._rows = 0
         self._something, self._enough = asyncio.Event(), asyncio.Event()
@@ -105,15 +106,20 @@ class Recorder:
                 ending = await asyncio.to_thread(self._failed, ending)
                 await self._to_disk([ending], sync=True)
             await asyncio.to_thread(self._finish, ending)
+            self._ended_seq = ending.last_seq
             self._channel.publish(ending)
             self._changed()
-            await self._confirm(ending.last_seq)
         finally:
             self._leaving = True
             try:
                 await self._close(flushing)
             finally:
                 self._journal.close()
+
+    async def confirm_end(self) -> None:
+        """The runtime may forget the run. Not a part of :meth:`record`: a run whose end was told is over, and nobody waits."""
+        if self._ended_seq is not None:
+            await self._confirm(self._ended_seq)
 
     async def _follow(self, request: RunRequest | None, flushing: asyncio.Task[None]) -> Terminal | HermesChatError:
         """Takes events until the run's end; the error where it cannot go on."""

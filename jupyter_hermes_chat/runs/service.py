@@ -245,15 +245,18 @@ class Service:
 
         async def run() -> None:
             try:
-                await recorder.record(request)
-            except (HermesChatError, OSError) as error:
-                self._log.error("Recording run %s failed: %s", reply.id, error)
-                await asyncio.to_thread(self._give_up, handle, reply.id, error)
-                channel.publish(_own_end(error, reply.id, channel.last_seq + 1))
-                self._tell(handle, owner)
+                try:
+                    await recorder.record(request)
+                except (HermesChatError, OSError) as error:
+                    self._log.error("Recording run %s failed: %s", reply.id, error)
+                    await asyncio.to_thread(self._give_up, handle, reply.id, error)
+                    channel.publish(_own_end(error, reply.id, channel.last_seq + 1))
+                    self._tell(handle, owner)
+                finally:  # whoever was told the end may send the next message at once
+                    self.channels.end(channel)
+                    self._limits.leave(place)
+                await recorder.confirm_end()
             finally:
-                self.channels.end(channel)
-                self._limits.leave(place)
                 del self._live[reply.id]
 
         self._live[reply.id] = Live(recorder, asyncio.create_task(run(), name=f"record {reply.id}"))

@@ -127,6 +127,24 @@ async def test_the_end_is_told_only_when_rows_context_and_message_are_on_disk(
         assert told == [("SUCCESS", 3, "hi")]
 
 
+@pytest.mark.requirement("R16")
+async def test_a_message_right_behind_the_end_of_a_reply_is_not_refused(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run All sends the next cell the moment that the terminal event arrives, while the backend is still being told."""
+    runtime, confirming = ScriptedRuntime(), asyncio.Event()
+
+    async def never(run_id: str, seq: int) -> None:
+        confirming.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(runtime, "confirm", never)
+    async with serving(runtime, max_active_runs=1) as service:
+        session_id = await new_session(service)
+        run_id = await start(service, session_id)
+        (await backend(runtime, run_id)).end()
+        await confirming.wait()
+        assert await start(service, session_id, "next") != run_id
+
+
 @pytest.mark.requirement("R20")
 async def test_text_reaches_the_disk_within_a_quarter_second_though_the_run_goes_on(serving: Serving) -> None:
     runtime = ScriptedRuntime()
