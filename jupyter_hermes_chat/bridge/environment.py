@@ -18,6 +18,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +173,11 @@ def _administrators_config(path: Path) -> Mapping[str, Any]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all, readable by its owner only; JSON is YAML, so Hermes reads it."""
+    """Whole or not at all, readable by its owner only; JSON is YAML, so Hermes reads it. A file that says so already is left
+    alone: what the probe found is kept until one of Hermes' files changes, and a new time of change would mean just that."""
+    with suppress(FileNotFoundError):
+        if path.read_text(encoding="utf-8") == text:
+            return
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     beside = path.with_name(path.name + ".new")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -127,3 +127,13 @@ def test_the_tours_home_names_one_provider(tmp_path: Path) -> None:
     assert config["model"] == {"default": "hermes-tour", "provider": "tour"}
     assert list(config["providers"]) == ["tour"]
     assert config["providers"]["tour"]["base_url"] == "http://127.0.0.1:1/v1"
+
+
+def test_a_home_that_says_the_same_is_left_alone_since_its_time_decides_whether_hermes_is_looked_at_again(tmp_path: Path) -> None:
+    config = write_tour_home(tmp_path, "http://127.0.0.1:1/v1") / "config.yaml"
+    before = config.stat()
+    write_tour_home(tmp_path, "http://127.0.0.1:1/v1")
+    after = config.stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    write_tour_home(tmp_path, "http://127.0.0.1:2/v1")
+    assert "127.0.0.1:2" in config.read_text()
