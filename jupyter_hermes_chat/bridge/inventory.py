@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -145,12 +144,12 @@ class InventoryReader:
 
     async def _probe(self, setting: Setting) -> _Found:
         async with self._lock:
-            state = tuple(_state(setting))
+            state = await asyncio.to_thread(_state, setting)  # 10 ms, since a home has hundreds of skill files
             kept = self._kept.get(setting)
             if kept is None or kept[0] != state:
                 found = await self._run_probe(setting)
                 # The probe may itself have written what Hermes writes at its start, so the state after it counts.
-                self._kept[setting] = kept = (tuple(_state(setting)), found)
+                self._kept[setting] = kept = (await asyncio.to_thread(_state, setting), found)
             return msgspec.structs.replace(kept[1])
 
     async def _run_probe(self, setting: Setting) -> _Found:
@@ -188,14 +187,16 @@ class InventoryReader:
         return found
 
 
-def _state(setting: Setting, environ: Mapping[str, str] = os.environ) -> Iterator[tuple[str, int, int]]:
+def _state(setting: Setting) -> list[tuple[str, int, int]]:
     """Name, time and size of every file that the probe's answer depends on."""
-    home = Path(setting.hermes_home or environ.get("HERMES_HOME") or Path.home() / ".hermes")
+    home = Path(setting.hermes_home or os.environ.get("HERMES_HOME") or Path.home() / ".hermes")
     packages = setting.interpreter.parent.parent / "lib"
     files = [home / name for name in ("config.yaml", ".env", "auth.json", "skills")]
     files += sorted((home / "skills").rglob("SKILL.md"))
     files += sorted(packages.glob("python*/site-packages"))
+    state = []
     for file in files:
         with contextlib.suppress(OSError):
             found = file.stat()
-            yield os.fspath(file), found.st_mtime_ns, found.st_size
+            state.append((os.fspath(file), found.st_mtime_ns, found.st_size))
+    return state

@@ -26,5 +26,7 @@ def private_folder(session_id: str, parent: Path | None = None) -> Path:
 def _own(folder: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise AgentError(f"{folder} belongs to somebody else, so the agent cannot work in it. Remove it, or set TMPDIR.")
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise AgentError(
+            f"{folder} is open to others or belongs to them, so the agent cannot work in it. Remove it, or set TMPDIR."
+        )
