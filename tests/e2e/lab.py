@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -27,7 +28,7 @@ from tests.conftest import private_environment
 
 REPOSITORY = Path(__file__).parent.parent.parent
 NAME = "jupyter-hermes-chat"
-SHORT = 30_000
+SHORT = 60_000
 """Milliseconds that a step may take before the test fails; the machine of the tests may be slow."""
 
 BROWSER_FLAGS = [
@@ -71,6 +72,10 @@ class Lab:
         )
         nbformat.write(notebook, self.root / f"{name}.ipynb")
         return f"{name}.ipynb"
+
+    def copy_notebook(self, file: Path) -> str:
+        shutil.copy(file, self.root)
+        return file.name
 
     def store_output(self, path: str, data: dict[str, Any]) -> None:
         """Gives the first cell of a notebook on disk an output, as somebody else's kernel might have: nobody trusts it."""
@@ -155,6 +160,8 @@ KERNEL_IDLE = """() => {
   return kernel?.connectionStatus === "connected" && kernel.status === "idle";
 }"""
 THEME_SHOWN = """light => document.body.dataset.jpThemeLight === light && !document.getElementById("jupyterlab-splash")"""
+STORED = """index => jupyterapp.shell.currentWidget.content.model.cells.get(index).toJSON().outputs
+  .some(output => output.data?.["application/vnd.hermes-chat.turn+json"]?.live === false)"""
 RUN_CELL = """async ([index, wait]) => {
   const notebook = jupyterapp.shell.currentWidget.content;
   notebook.activeCellIndex = index;
@@ -209,13 +216,34 @@ class Notebook:
         self.page.evaluate(RUN_CELL, [index, wait])
 
     def output(self, index: int) -> Locator:
-        return self.page.locator(".jp-Notebook .jp-Cell").nth(index).locator(".jp-Cell-outputArea")
+        """Scrolls to cell *index*, since Lab draws only what is in sight."""
+        self.page.evaluate("index => jupyterapp.shell.currentWidget.content.scrollToItem(index)", index)
+        return self.page.locator(f'.jp-Notebook .jp-Cell[data-windowed-list-index="{index}"] .jp-Cell-outputArea')
 
     def stored_outputs(self, index: int) -> list[dict[str, Any]]:
         """Outputs of cell *index* as the notebook's model has them now."""
         script = "index => jupyterapp.shell.currentWidget.content.model.cells.get(index).toJSON().outputs"
         outputs: list[dict[str, Any]] = self.page.evaluate(script, index)
         return outputs
+
+    def until_stored(self, index: int) -> None:
+        """Until the notebook's model holds the finished turn of cell *index*."""
+        self.page.wait_for_function(STORED, arg=index)
+
+    def code_cells(self) -> list[int]:
+        return [i for i, cell in enumerate(self._cells()) if cell["cell_type"] == "code"]
+
+    def index_of(self, text: str) -> int:
+        """Of the one code cell whose source holds *text*."""
+        [index] = [i for i in self.code_cells() if text in self._cells()[i]["source"]]
+        return index
+
+    def failed_cells(self) -> list[dict[str, Any]]:
+        return [cell for cell in self._cells() if any(o["output_type"] == "error" for o in cell.get("outputs", []))]
+
+    def _cells(self) -> list[dict[str, Any]]:
+        cells: list[dict[str, Any]] = self.page.evaluate("() => jupyterapp.shell.currentWidget.content.model.toJSON().cells")
+        return cells
 
     def cell_count(self) -> int:
         count: int = self.page.evaluate("() => jupyterapp.shell.currentWidget.content.widgets.length")

@@ -7,43 +7,62 @@ import re
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from tests.e2e.lab import Lab, Notebook, screenshot
+from tests.e2e.lab import REPOSITORY, Lab, Notebook, screenshot
 from tests.e2e.tour import CHOICE, answers, sees_the_end, sees_the_question, send
 
 pytestmark = [pytest.mark.browser, pytest.mark.agent, pytest.mark.timeout(240)]
 
 MAGIC = "%load_ext jupyter_hermes_chat"
+TOUR_TURN = ".hc-turn:has-text('That was a whole turn')"
 WIDGET = "from jupyter_hermes_chat import HermesChat\nchat = HermesChat()\nchat"
 
 
 @pytest.mark.requirement("R31", "R32", "R37", "R55")
-def test_a_turn_in_a_cell_is_answered_by_click_stored_and_found_again_in_the_sidebar(lab: Lab, context: BrowserContext) -> None:
-    path = lab.write_notebook("turn", MAGIC, "%%hermes\nShow me the tour", "_.text[:12], _.status", "_.session")
-    notebook = Notebook(context, lab, path)
-    notebook.run(0)
-    notebook.run(1, wait=False)
-    turn = notebook.output(1).get_by_role("article")
-    sees_the_question(turn)
-    notebook.screenshots("turn-question")
-    answers(turn)
-    sees_the_end(turn)
-    notebook.until_idle()
-    notebook.run(2)
-    expect(notebook.output(2)).to_contain_text("('You answered', 'complete')")
-    [bundle] = [output["data"] for output in notebook.stored_outputs(1) if "data" in output]
+def test_the_quickstart_cell_by_cell_then_again_in_the_sidebar_and_after_a_reload(lab: Lab, context: BrowserContext) -> None:
+    notebook = Notebook(context, lab, lab.copy_notebook(REPOSITORY / "notebooks" / "quickstart.ipynb"))
+    question = notebook.index_of("Give me the tour")
+    for index in notebook.code_cells():
+        if index != question:
+            notebook.run(index)
+            continue
+        notebook.run(index, wait=False)
+        turn = notebook.output(index).get_by_role("article")
+        sees_the_question(turn)
+        notebook.screenshots("turn-question")
+        answers(turn)
+        sees_the_end(turn)
+        notebook.until_idle()
+    assert notebook.failed_cells() == []
+    [bundle] = [output["data"] for output in notebook.stored_outputs(question)]
     assert bundle["application/vnd.hermes-chat.turn+json"]["live"] is False
     assert CHOICE in bundle["text/markdown"]
     assert CHOICE in bundle["text/plain"]
+    sees_the_end(notebook.output(notebook.index_of("%hermes chat")).locator(TOUR_TURN))
 
     sidebar = notebook.show_sidebar()
     sidebar.get_by_role("button", name="Chats").click()
-    sidebar.get_by_role("button", name=re.compile("Show me the tour")).first.click()
-    sees_the_end(sidebar.get_by_role("article", name="Hermes").last)
+    sidebar.get_by_role("button", name=re.compile("^hello")).first.click()
+    sees_the_end(sidebar.locator(TOUR_TURN))
     notebook.screenshots("sidebar")
 
     notebook.reload()
-    sees_the_end(notebook.output(1).get_by_role("article"))
-    sees_the_end(notebook.page.locator("#hermes-chat").get_by_role("article", name="Hermes").last)
+    sees_the_end(notebook.output(question).get_by_role("article"))
+    sees_the_end(notebook.page.locator(f"#hermes-chat {TOUR_TURN}"))
+    assert notebook.errors == []
+
+
+@pytest.mark.requirement("R55")
+def test_a_turn_outlives_its_kernel_and_the_page_stores_it(lab: Lab, context: BrowserContext) -> None:
+    notebook = Notebook(context, lab, lab.write_notebook("background", MAGIC, "%%hermes --background\nslow 4"))
+    notebook.run(0)
+    notebook.run(1)
+    expect(notebook.output(1).get_by_role("article")).to_contain_text("This is line 1")
+    notebook.command("notebook:shutdown-kernel")
+    notebook.until_stored(1)
+    [output] = notebook.stored_outputs(1)
+    turn = output["data"]["application/vnd.hermes-chat.turn+json"]["state"]
+    assert turn["phase"] == "complete"
+    assert output["data"]["text/plain"] == turn["text"] != ""
     assert notebook.errors == []
 
 

@@ -11,7 +11,7 @@ from tests.e2e.lab import SHORT
 expect.set_options(timeout=SHORT)
 
 QUESTION = "What should the last example show?"
-CHOICE = "A table"
+CHOICE = "A piece of Python"
 
 
 def send(chat: Locator, message: str) -> None:
@@ -50,7 +50,7 @@ def sees_the_end(turn: Locator) -> None:
     """The answer with what was chosen, drawn as Markdown, and the summary line, which unfolds thinking and tools again."""
     expect(turn).to_contain_text(re.compile(r"That was a whole turn"))
     expect(turn.locator(".hc-md strong").filter(has_text=CHOICE)).to_be_visible()
-    expect(turn.get_by_role("cell", name="to-do list")).to_be_visible()
+    expect(turn.locator(".hc-md pre").filter(has_text="squares")).to_be_visible()
     summary = turn.get_by_role("button", name=re.compile(r"Thought .*tools"))
     expect(summary).to_be_visible()
     if summary.get_attribute("aria-expanded") == "false":

@@ -16,8 +16,11 @@ const MIME = "application/vnd.hermes-chat.turn+json";
 
 class Turn extends Widget implements IRenderMime.IRenderer {
   private view: RenderedTurn | null = null;
+  /** The newest one: each update of the output by the kernel comes with a model of its own. */
+  private model: IRenderMime.IMimeModel | null = null;
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+    this.model = model;
     const bundle = model.data[MIME] as unknown as TurnBundle;
     let loaded;
     try {
@@ -35,7 +38,8 @@ class Turn extends Widget implements IRenderMime.IRenderer {
     }
     const { core, base } = loaded;
     const save = (final: FinalBundle) => {
-      model.setData({ data: { ...model.data, ...core.readable(final), [MIME]: final as unknown as IRenderMime.IMimeModel["data"][string] } });
+      const data = { ...this.model?.data, ...core.readable(final), [MIME]: final as unknown as IRenderMime.IMimeModel["data"][string] };
+      this.model?.setData({ data });
     };
     const options: TurnOptions = { pool: base === null ? null : core.pool(base), trusted: model.trusted, save };
     const { openChat } = shared();
