@@ -79,6 +79,7 @@ class InventoryReader:
         self._mode = mode
         self._lock = asyncio.Lock()
         self._kept: dict[Setting, tuple[object, _Found]] = {}
+        self._tour_written: str | None = None
         self.interpreter: str | None = None
 
     async def read(self) -> Inventory:
@@ -139,7 +140,9 @@ class InventoryReader:
 
     async def _tour_setting(self, interpreter: Path) -> Setting:
         url = await self._tour.url()
-        write_tour_home(self._tour_folder, url)
+        if url != self._tour_written:  # once, since a new time of the file would run the probe again
+            write_tour_home(self._tour_folder, url)
+            self._tour_written = url
         return Setting(interpreter=interpreter, hermes_home=os.fspath(self._tour_folder), tour_url=url)
 
     async def _probe(self, setting: Setting) -> _Found:
@@ -147,9 +150,8 @@ class InventoryReader:
             state = await asyncio.to_thread(_state, setting)  # 10 ms, since a home has hundreds of skill files
             kept = self._kept.get(setting)
             if kept is None or kept[0] != state:
-                found = await self._run_probe(setting)
-                # The probe may itself have written what Hermes writes at its start, so the state after it counts.
-                self._kept[setting] = kept = (await asyncio.to_thread(_state, setting), found)
+                # With the state before: what changes while the probe looks, also by its own hand, is looked at again.
+                self._kept[setting] = kept = (state, await self._run_probe(setting))
             return msgspec.structs.replace(kept[1])
 
     async def _run_probe(self, setting: Setting) -> _Found:

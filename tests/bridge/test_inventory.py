@@ -13,8 +13,10 @@ from tests.bridge.running import RunningBridge
 
 
 @pytest.mark.requirement("R44")
-def test_the_probe_runs_again_when_hermes_files_change_and_not_else(start_faulty: Callable[..., RunningBridge]) -> None:
-    bridge = start_faulty()
+@pytest.mark.parametrize("tour", ["never", "always"])
+def test_the_probe_runs_again_when_hermes_files_change_and_not_else(start_faulty: Callable[..., RunningBridge], tour: str) -> None:
+    bridge = start_faulty(HERMES_CHAT_TOUR=tour)
+    home = bridge.folder / ("hermes-home" if tour == "never" else "data/tour")
     script = bridge.folder / "python-of-a-faulty-hermes"
 
     def default() -> str:
@@ -23,7 +25,7 @@ def test_the_probe_runs_again_when_hermes_files_change_and_not_else(start_faulty
     assert default() == "m"
     script.write_text(script.read_text(encoding="utf-8").replace('"model": "m"', '"model": "other"'), encoding="utf-8")
     assert default() == "m"
-    (bridge.folder / "hermes-home" / "config.yaml").write_text("model: other\n", encoding="utf-8")
+    (home / "config.yaml").write_text("model: other\n", encoding="utf-8")
     assert default() == "other"
 
 
