@@ -96,6 +96,8 @@ def test_annotations_are_in_no_group_and_on_no_path() -> None:
     question = talk.add(None, "USER")
     note = talk.add(question, "SYSTEM", status="MARKER")
     answer = talk.add(question, "ASSISTANT")
+    talk.add(question, "SYSTEM", status="MARKER")
+    talk.add(answer, "SYSTEM", status="SUMMARY")
     assert talk.shown() == [question, answer]
     assert talk.tree.siblings(note) == []
     assert talk.tree.version(note) == (1, 1)
@@ -112,6 +114,8 @@ def test_a_deleted_message_is_on_no_path_and_in_no_count_but_keeps_its_number() 
     assert talk.shown() == [question]
     assert talk.tree.version(first) == (1, 1)
     assert talk.tree.place(question, "ASSISTANT").branch_order == 3
+    talk.change(second, is_active=True)  # whatever the flag says
+    assert talk.shown() == [question]
 
 
 def test_the_first_message_may_be_edited_too() -> None:

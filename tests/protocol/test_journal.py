@@ -51,6 +51,12 @@ def test_events_after_a_number_are_those_that_reach_behind_it(events: list[objec
     assert lines.events(after) == [event for event in events if event.last_seq > after]  # type: ignore[attr-defined]
 
 
+def test_a_row_that_covers_the_number_is_given_whole() -> None:
+    rows = [Answer(seq=1, seq_end=4, run_id=RUN, t=0, segment=1, offset=0, text="abcd"), Notice(seq=5, run_id=RUN, t=1, text="x")]
+    lines = Lines(encode_header(RUN) + encode_events(rows))
+    assert [lines.events(after) for after in range(6)] == [rows, rows, rows, rows, rows[1:], []]
+
+
 @given(logs(), st.data())
 def test_wherever_a_writer_died_the_whole_lines_before_are_read(events: list[object], data: st.DataObject) -> None:
     raw = encode_header(RUN) + encode_events(events)  # type: ignore[arg-type]

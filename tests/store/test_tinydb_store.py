@@ -28,6 +28,7 @@ from jupyter_hermes_chat.store.base import SessionHandle, Store
 from jupyter_hermes_chat.store.tinydb_store import TinyDBStore
 
 ME = "me"
+CAPITALS = "ABCDEF00-0000-4000-8000-000000000001"
 Open = Callable[[], Store]
 
 
@@ -207,16 +208,19 @@ def test_a_field_that_is_none_is_refused(store: Store) -> None:
 
 
 @pytest.mark.requirement("R18")
-def test_the_revision_goes_up_once_a_transaction_and_not_for_nothing(store: Store) -> None:
+def test_the_revision_goes_up_once_a_transaction_and_not_for_nothing(store: Store, folder: Path) -> None:
     handle = new_session(store)
     first = handle.session()
     add_turn(handle)
     second = handle.session()
     assert second.revision == first.revision + 1
     assert second.updated_at > first.updated_at
+    files = [folder / "index.jsonl", handle.folder / "tree.jsonl"]
+    sizes = [file.stat().st_size for file in files]
     with handle.transaction() as writer:
         writer.messages()
     assert handle.session() == second
+    assert [file.stat().st_size for file in files] == sizes
 
 
 def test_a_pause_is_written_again_under_its_id(store: Store, open_store: Open) -> None:
@@ -268,11 +272,16 @@ def test_anothers_session_is_not_found(store: Store) -> None:
     assert store.open_session(mine.id, ME).session() == mine
 
 
-@pytest.mark.parametrize("session_id", ["", "x", "..", "../deleted", str(uuid.UUID(int=0)), str(uuid.uuid4()).upper()])
+@pytest.mark.parametrize("session_id", ["", "x", "..", ".", "../deleted", str(uuid.UUID(int=0)), CAPITALS])
 def test_an_id_that_is_none_is_not_found_and_makes_nothing(store: Store, folder: Path, session_id: str) -> None:
+    decoy = store.create_session(ME).id
+    for place in (folder, folder / "sessions", folder / "sessions" / CAPITALS):
+        place.mkdir(exist_ok=True)
+        shutil.copy(folder / "sessions" / decoy / "tree.jsonl", place)
+    before = sorted(folder.rglob("*"))
     with pytest.raises(SessionNotFound):
         store.open_session(session_id, ME)
-    assert list((folder / "sessions").iterdir()) == []
+    assert sorted(folder.rglob("*")) == before
 
 
 # ---- the list ------------------------------------------------------------------------------------------------------------
@@ -396,16 +405,15 @@ def test_a_change_whose_row_of_the_list_was_not_written_is_stored_and_listed(
     monkeypatch.setattr(durable, "append_whole", no_space_for_the_list)
     _, answer = add_turn(handle)
     monkeypatch.undo()
-    assert open_store().unfinished_runs() == [(ME, answer.id)]  # a server that starts compares sizes
     assert store.unfinished_runs() == [(ME, answer.id)]
+    assert open_store().unfinished_runs() == [(ME, answer.id)]
 
 
 @pytest.mark.requirement("R23")
 def test_a_session_changed_behind_the_list_is_found_at_the_next_start(store: Store, open_store: Open, folder: Path) -> None:
-    handle = new_session(store, title="A")
+    handle, gone = new_session(store, title="A"), new_session(store, title="gone")
     kept = (folder / "index.jsonl").read_bytes()
     _, answer = add_turn(handle)
-    gone = new_session(store, title="gone")
     store.close()
     (folder / "index.jsonl").write_bytes(kept)  # what a server that was killed between the two files leaves
     shutil.rmtree(gone.folder)
@@ -421,7 +429,7 @@ def test_a_damaged_session_stays_listed_and_opening_it_says_what_is_wrong(store:
     log = handle.folder / "tree.jsonl"
     store.close()
     raw = log.read_bytes()
-    log.write_bytes(raw[:60] + bytes([raw[60] ^ 1]) + raw[61:])
+    log.write_bytes(raw[:60] + b"x" + raw[60:])
     store = open_store()
     assert titles(store) == ["B", "A"]
     with pytest.raises(StoreDamaged) as caught:
