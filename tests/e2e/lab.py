@@ -207,6 +207,10 @@ class Notebook:
     def command(self, name: str, **arguments: object) -> None:
         self.page.evaluate("([name, args]) => jupyterapp.commands.execute(name, args)", [name, arguments])
 
+    def trust(self) -> None:
+        self.page.evaluate("() => void jupyterapp.commands.execute('notebook:trust')")
+        self.page.get_by_role("dialog").get_by_role("button", name="Trust").click()
+
     def has_command(self, name: str) -> bool:
         found: bool = self.page.evaluate("name => jupyterapp.commands.hasCommand(name)", name)
         return found

@@ -141,16 +141,15 @@ def test_the_page_logs_in_forgets_the_token_and_runs_under_a_strict_policy(lab: 
     context.close()
 
 
-@pytest.mark.requirement("R31")
-def test_an_untrusted_notebook_shows_its_stored_turn_and_asks_nothing_of_the_server(lab: Lab, context: BrowserContext) -> None:
-    state_free = {
-        "version": 1,
-        "run": "00000000-0000-4000-8000-000000000000.2",
-        "session": "00000000-0000-4000-8000-000000000000",
-        "live": True,
-    }
+@pytest.mark.requirement("R63")
+def test_an_untrusted_notebook_asks_nothing_of_the_server_until_it_is_trusted(lab: Lab, context: BrowserContext) -> None:
+    session = "00000000-0000-4000-8000-000000000000"
+    live = {"version": 1, "run": f"{session}.2", "session": session, "live": True}
     path = lab.write_notebook("untrusted", "1")
-    lab.store_output(path, {"application/vnd.hermes-chat.turn+json": state_free, "text/plain": "running"})
+    lab.store_output(path, {"application/vnd.hermes-chat.turn+json": live, "text/plain": "running"})
     notebook = Notebook(context, lab, path)
     expect(notebook.output(0)).to_contain_text("Trust the notebook to load it")
-    assert not [url for url in notebook.requested if state_free["run"] in url]
+    assert not [url for url in notebook.requested if session in url]
+    notebook.trust()
+    expect(notebook.output(0)).to_contain_text("could not be loaded")
+    expect(notebook.output(0)).not_to_contain_text("Trust the notebook to load it")

@@ -18,6 +18,7 @@ class Turn extends Widget implements IRenderMime.IRenderer {
   private view: RenderedTurn | null = null;
   /** The newest one: each update of the output by the kernel comes with a model of its own. */
   private model: IRenderMime.IMimeModel | null = null;
+  private trusted = false;
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     this.model = model;
@@ -32,10 +33,12 @@ class Turn extends Widget implements IRenderMime.IRenderer {
       return;
     }
     if (this.isDisposed) return;
-    if (this.view) {
+    if (this.view && model.trusted === this.trusted) {
       this.view.update(bundle);
       return;
     }
+    this.view?.dispose();
+    this.trusted = model.trusted;
     const { core, base } = loaded;
     const save = (final: FinalBundle) => {
       const data = { ...this.model?.data, ...core.readable(final), [MIME]: final as unknown as IRenderMime.IMimeModel["data"][string] };
