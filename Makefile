@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 DONE := .make
 JOBS ?= 2
+PIP = $(BIN)/python -m pip install --quiet --progress-bar off
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 FRONT_END := $(shell find js/src -type f) js/package.json js/package-lock.json js/build.mjs js/tsconfig.json
@@ -17,7 +18,7 @@ say = @printf '\n\033[1m[%s] %s\033[0m\n' "$$(date +%H:%M:%S)" $(1)
 
 .PHONY: env lab test lint types front-end-test python-test notebook-test bench fuzz requirements chromium clean
 
-env: $(DONE)/python $(DONE)/front-end $(DONE)/hermes
+env: $(DONE)/front-end $(DONE)/python $(DONE)/hermes
 
 $(DONE)/venv:
 	@mkdir -p $(DONE)
@@ -26,21 +27,23 @@ $(DONE)/venv:
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "This Python cannot make environments. On Debian: apt install python3-venv"; exit 1; }
 	@command -v npm >/dev/null || { echo "Node 20 with npm is needed to build the front end: https://nodejs.org"; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) 'jupyter-builder>=1.3'
 	@touch $@
 
-$(DONE)/python: $(DONE)/venv pyproject.toml
-	$(call say,"2/4 Python packages and this project (about a minute)")
-	@$(BIN)/python -m pip install --quiet --progress-bar off -e '.[test]' 'jupyter-builder>=1.3'
-	@touch $@
-
-$(DONE)/node: $(DONE)/python js/package.json js/package-lock.json
-	$(call say,"3/4 front end: packages (about 15 seconds)")
+$(DONE)/node: $(DONE)/venv js/package.json js/package-lock.json
+	$(call say,"2/4 front end: packages (about 15 seconds)")
 	@cd js && PATH="$(BIN):$$PATH" npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 $(DONE)/front-end: $(DONE)/node $(FRONT_END)
-	$(call say,"3/4 front end: build (about 10 seconds)")
+	$(call say,"2/4 front end: build (about 10 seconds)")
 	@cd js && PATH="$(BIN):$$PATH" npm run --silent build
+	@touch $@
+
+# After the front end, which the package's own build would make once more otherwise.
+$(DONE)/python: $(DONE)/venv pyproject.toml | $(DONE)/front-end
+	$(call say,"3/4 Python packages and this project (about a minute)")
+	@$(PIP) -e '.[test]'
 	@$(BIN)/jupyter-builder develop . --overwrite >/dev/null
 	@touch $@
 
