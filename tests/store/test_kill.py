@@ -15,7 +15,7 @@ import pytest
 
 from jupyter_hermes_chat.store.tinydb_store import TinyDBStore
 
-KILLS = 300 if os.environ.get("HYPOTHESIS_PROFILE") == "fuzz" else 12
+KILLS = 300 if os.environ.get("HYPOTHESIS_PROFILE") == "fuzz" else 15
 
 WRITER = """
 import sys
