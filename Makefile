@@ -91,7 +91,7 @@ bench: env
 	@$(HERMES) $(BIN)/python -m tests.bench
 
 fuzz: env
-	@$(HERMES) HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) tests/store tests/protocol tests/test_tree.py
+	@$(HERMES) HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) --timeout 3600 tests/store tests/protocol tests/test_tree.py
 
 requirements: env
 	@$(BIN)/python -m tests.requirements
