@@ -79,7 +79,6 @@ class InventoryReader:
         self._mode = mode
         self._lock = asyncio.Lock()
         self._kept: dict[Setting, tuple[object, _Found]] = {}
-        self._tour_written: str | None = None
         self.interpreter: str | None = None
 
     async def read(self) -> Inventory:
@@ -140,9 +139,7 @@ class InventoryReader:
 
     async def _tour_setting(self, interpreter: Path) -> Setting:
         url = await self._tour.url()
-        if url != self._tour_written:  # once, since a new time of the file would run the probe again
-            write_tour_home(self._tour_folder, url)
-            self._tour_written = url
+        write_tour_home(self._tour_folder, url)
         return Setting(interpreter=interpreter, hermes_home=os.fspath(self._tour_folder), tour_url=url)
 
     async def _probe(self, setting: Setting) -> _Found:
