@@ -32,7 +32,7 @@ $(DONE)/venv:
 
 $(DONE)/node: $(DONE)/venv js/package.json js/package-lock.json
 	$(call say,"2/4 front end: packages (about 15 seconds)")
-	@cd js && PATH="$(BIN):$$PATH" npm ci --no-audit --no-fund --loglevel=error
+	@cd js && PATH="$(BIN):$$PATH" npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
 	@touch $@
 
 $(DONE)/front-end: $(DONE)/node $(FRONT_END)
@@ -43,7 +43,7 @@ $(DONE)/front-end: $(DONE)/node $(FRONT_END)
 # After the front end, which the package's own build would make once more otherwise.
 $(DONE)/python: $(DONE)/venv pyproject.toml | $(DONE)/front-end
 	$(call say,"3/4 Python packages and this project (about a minute)")
-	@$(PIP) -e '.[test]'
+	@SKIP_JUPYTER_BUILDER=1 $(PIP) -e '.[test]'
 	@$(BIN)/jupyter-builder develop . --overwrite >/dev/null
 	@touch $@
 
