@@ -92,6 +92,7 @@ class LogTable(Table):
         """Writes a whole row, new or not, inside a transaction of the storage; *row* is what msgspec can encode. (TinyDB's
         ``upsert`` merges into the old row, which is decoded and compared for that: three times the cost.)"""
         self._storage.change(Op(t=self._name, set={str(doc_id): Raw(encode_row(row))}))
+        self._next_id = None  # or the next insert could choose this id
 
     def insert(self, document: Mapping[str, Any]) -> int:
         with self._storage.transaction():  # an id is chosen under the lock

@@ -147,6 +147,14 @@ def test_an_updater_that_fails_leaves_nothing_behind(db: LogDB, path: Path) -> N
     assert path.stat().st_size == size
 
 
+def test_an_insert_does_not_choose_the_id_of_a_row_that_was_put(db: LogDB) -> None:
+    table = db.table("t")
+    table.insert({"n": 1})
+    with db.storage.transaction():
+        table.put(2, {"n": 2})
+    assert table.insert({"n": 3}) == 3
+
+
 class AgainstADict(RuleBasedStateMachine):
     """Any sequence of operations, by two that have the log open, with reopening and compaction, is what a dict would hold."""
 
