@@ -47,7 +47,7 @@ class Op(Struct, omit_defaults=True, gc=False):
     t: str
     drop: bool = False
     clear: bool = False
-    gone: list[str] = msgspec.field(default_factory=list, name="del")
+    gone: tuple[str, ...] = msgspec.field(default=(), name="del")
     set: dict[str, Raw] = {}
 
 
@@ -73,18 +73,22 @@ def unseal(raw: bytes) -> Line:
     return _decode_line(raw)
 
 
-def unseal_all(data: bytes) -> tuple[list[Line], int, str]:
-    """The whole lines at the start of *data*, how many bytes they are, and what is wrong with the next one if it is not just
-    an unfinished end: the last whole line may be torn, too."""
-    lines: list[Line] = []
+def unseal_all(data: bytes) -> Iterator[tuple[Line, int]]:
+    """Each whole line at the start of *data*, and where it ends (bytes).
+
+    Stops before an unfinished end: what has no newline, and a last line that was torn. ``ValueError`` where a damaged line has
+    whole ones behind it. One line at a time, since a list of them all would set off Python's garbage collector.
+    """
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
         try:
-            lines.append(unseal(data[start:end]))
-        except ValueError as error:
-            return lines, start, str(error) if data.find(b"\n", end + 1) >= 0 else ""
+            line = unseal(data[start:end])
+        except ValueError:
+            if data.find(b"\n", end + 1) >= 0:
+                raise
+            return
         start = end + 1
-    return lines, start, ""
+        yield line, start
 
 
 class Rows(Mapping[str, Any]):
@@ -192,24 +196,23 @@ class LogStorage(Storage):
         if found.st_size < self._end or not found.st_size:
             raise self._damaged(1, "the file was cut short" if self._end else "the file is empty")
         data = os.pread(self._fd, found.st_size - self._end, self._end)
-        lines, size, wrong = unseal_all(data)
-        touched: dict[tuple[str, str], int] = {}  # a row that was written twice is shown once
-        for number, line in enumerate(lines, self._lines + 1):
-            if number == 1:
-                self._check_header(line)
-            for op in line.ops:
-                for doc_id in self._apply(op):
-                    touched[op.t, doc_id] = number
-        for (table, doc_id), number in touched.items():
-            try:
-                self._tell(table, doc_id)
-            except ValueError as error:
-                raise self._damaged(number, str(error)) from error
+        number, size = self._lines, 0
+        touched: dict[str, dict[str, int]] = {}  # a row that was written twice is shown once
+        try:
+            for line, size in unseal_all(data):  # noqa: B007 (size is that of all)
+                number += 1
+                if number == 1:
+                    self._check_header(line)
+                for op in line.ops:
+                    touched.setdefault(op.t, {}).update(dict.fromkeys(self._apply(op), number))
+        except ValueError as error:
+            raise self._damaged(number + 1, str(error)) from error
+        if not number:
+            raise self._damaged(1, "the header is unfinished")
+        self._tell_all(touched)
         self._end += size
-        self._lines += len(lines)
-        self.reloads += bool(lines)
-        if wrong or not self._lines:
-            raise self._damaged(self._lines + 1, wrong or "the header is unfinished")
+        self.reloads += number > self._lines
+        self._lines = number
         if repair and size < len(data):
             durable.cut_torn(self._fd, self._end, self.path, data[size:])
 
@@ -240,6 +243,15 @@ class LogStorage(Storage):
         table.update(op.set)
         self._written += len(op.set)
         return [*gone, *op.set] if gone else op.set
+
+    def _tell_all(self, touched: Mapping[str, Mapping[str, int]]) -> None:
+        """*touched* has the line of every row, by table and id."""
+        for table, rows in touched.items():
+            for doc_id, number in rows.items():
+                try:
+                    self._tell(table, doc_id)
+                except ValueError as error:
+                    raise self._damaged(number, str(error)) from error
 
     def _tell(self, table: str, doc_id: str) -> None:
         if self._watcher is not None:

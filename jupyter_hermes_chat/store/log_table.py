@@ -65,7 +65,7 @@ class Changes(MutableMapping[Any, dict[str, Any]]):
     def op(self, table: str) -> Op:
         op = Op(t=table, clear=self._cleared)
         if not self._cleared:
-            op.gone = [str(doc_id) for doc_id in self._gone if str(doc_id) in self._rows]
+            op.gone = tuple(str(doc_id) for doc_id in self._gone if str(doc_id) in self._rows)
         for doc_id, row in self._touched.items():
             raw = Raw(encode_row(row))
             if raw != self._old(doc_id):
