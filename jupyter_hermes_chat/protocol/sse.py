@@ -9,7 +9,9 @@ from __future__ import annotations
 PADDING = b":" + b" " * 2048 + b"\n\n"
 """First bytes of a stream, so that no proxy holds the head back while it waits for a body."""
 
-HEARTBEAT = b": hb\n\n"
+HEARTBEAT = b": hb\n"
+"""A comment line alone. With a blank line behind it, httpx-sse (0.4.3) hands out an empty event wherever an id came before."""
+
 HEARTBEAT_SECONDS = 15.0
 
 HEADERS = {

@@ -136,4 +136,18 @@ class RunningBridge:
 
 
 def gone(processes: list[psutil.Process]) -> bool:
-    return not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes)
+    return not any(_runs(p) for p in processes)
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:  # it ended between the two questions
+        return False
+
+
+def is_sleep(process: psutil.Process) -> bool:
+    try:
+        return process.name() == "sleep"
+    except psutil.NoSuchProcess:
+        return False

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.bridge.running import RunningBridge, gone, session_id, wait_for
+from tests.bridge.running import RunningBridge, gone, is_sleep, session_id, wait_for
 
 pytestmark = pytest.mark.agent
 
@@ -84,7 +84,7 @@ def test_force_ends_a_running_terminal_command(real: RunningBridge) -> None:
     slow.touch()
     try:
         with real.started("list files", "tool_call") as (run_id, _):
-            commands = wait_for(lambda: [p for p in real.processes() if p.name() == "sleep"])
+            commands = wait_for(lambda: list(filter(is_sleep, real.processes())))
             assert real.post(f"/hermes/runs/{run_id}/interrupt", {"force": True}).json()["cleaned"] is True
             wait_for(lambda: gone(commands), 2)
     finally:

@@ -10,6 +10,7 @@ from jupyter_server.serverapp import ServerApp
 
 from jupyter_hermes_chat.handlers import streams as stream_handlers
 from jupyter_hermes_chat.protocol.events import ClarifyRequest, Notice, decode
+from jupyter_hermes_chat.protocol.sse import HEARTBEAT
 from jupyter_hermes_chat.reduce import reduce
 from jupyter_hermes_chat.runs.service import Service
 from tests.handlers.conftest import Call
@@ -198,8 +199,8 @@ async def test_an_idle_stream_breathes_and_is_no_activity(
     _, run_id, run = await begin(call, scripted)
     before = jp_serverapp.web_app.settings["api_last_activity"]
     async with streams("stream") as page, streams(f"runs/{run_id}/stream") as stream:
-        await stream.until(lambda: stream.raw.count(b": hb\n\n") >= 2)
-        await page.until(lambda: page.raw.count(b": hb\n\n") >= 2)
+        await stream.until(lambda: stream.raw.count(HEARTBEAT) >= 2)
+        await page.until(lambda: page.raw.count(HEARTBEAT) >= 2)
         run.end()
         await stream.end()
     assert jp_serverapp.web_app.settings["api_last_activity"] == before

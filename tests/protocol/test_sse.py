@@ -1,6 +1,8 @@
+import httpx
 import pytest
+from httpx_sse import EventSource
 
-from jupyter_hermes_chat.protocol.sse import frame, parse_last_event_id
+from jupyter_hermes_chat.protocol.sse import HEADERS, HEARTBEAT, PADDING, frame, parse_last_event_id
 
 
 def test_a_frame_carries_id_name_and_one_data_line() -> None:
@@ -10,6 +12,13 @@ def test_a_frame_carries_id_name_and_one_data_line() -> None:
 def test_a_line_break_in_data_is_refused() -> None:
     with pytest.raises(ValueError, match="line break"):
         frame(b"a\nb")
+
+
+@pytest.mark.requirement("R18", "R37")
+def test_silence_is_no_event_wherever_it_falls() -> None:
+    stream = PADDING + HEARTBEAT + frame(b"{}", id=1) + HEARTBEAT + HEARTBEAT + frame(b"[]", id=2) + HEARTBEAT
+    source = EventSource(httpx.Response(200, headers=HEADERS, content=stream))
+    assert [(sse.id, sse.data) for sse in source.iter_sse()] == [("1", "{}"), ("2", "[]")]
 
 
 @pytest.mark.requirement("R18")
