@@ -18,7 +18,7 @@ import msgspec
 
 from ..protocol.bridge import Approve, BridgeRun, Clarify, RunRequest
 from ..protocol.errors import BadRequest, BridgeUnavailable, Conflict, HermesChatError, RunEnded, RunNotFound, SessionBusy
-from .environment import worker_command, worker_environment, write_managed_config
+from .environment import administrator_folder, worker_command, worker_environment, write_managed_config
 from .inventory import InventoryReader
 from .pool import Pool, Setting
 from .process import WorkerLog, WorkerProcess
@@ -188,7 +188,7 @@ class Broker:
         environment = worker_environment(
             os.environ,
             hermes_home=setting.hermes_home,
-            managed_dir=write_managed_config(self._managed_dir),
+            managed_dir=write_managed_config(self._managed_dir, administrator_folder(os.environ)),
             working_dir=None,
             tour=setting.tour,
         )

@@ -18,7 +18,14 @@ from msgspec import Struct
 from ..protocol.bridge import Inventory, ModelConfig
 from ..protocol.errors import HermesChatError, HermesIncompatible, NotConfigured, error_types
 from ..protocol.records import ErrorBody, ModelItem, SkillItem
-from .environment import TOUR_PROVIDER, probe_command, worker_environment, write_managed_config, write_tour_home
+from .environment import (
+    TOUR_PROVIDER,
+    administrator_folder,
+    probe_command,
+    worker_environment,
+    write_managed_config,
+    write_tour_home,
+)
 from .locate import find_interpreter
 from .pool import Setting
 from .process import kill_tree
@@ -87,7 +94,7 @@ class InventoryReader:
         try:
             real = self._setting(self._hermes_home)
             found = await self._probe(real)
-            tour = self._mode == "always" or (self._mode == "auto" and not found.configured)
+            tour = self._tours(found)
             if tour:
                 configured = found.configured
                 found = await self._probe(await self._tour_setting(real.interpreter))
@@ -128,9 +135,13 @@ class InventoryReader:
             if self._mode == "never":
                 raise NotConfigured("The tour is switched off (HERMES_CHAT_TOUR=never). Choose another model for this session.")
             return await self._tour_setting(real.interpreter)
-        if self._mode == "never" or provider or hermes_home:
+        if self._mode == "never" or provider or not self._tours(await self._probe(real)):
             return real
-        return await self._tour_setting(real.interpreter) if (await self.read()).tour else real
+        return await self._tour_setting(real.interpreter)
+
+    def _tours(self, found: _Found) -> bool:
+        """Whether the tour stands in where nobody chose a model."""
+        return self._mode == "always" or (self._mode == "auto" and not found.configured)
 
     def _setting(self, hermes_home: str | None) -> Setting:
         interpreter = find_interpreter(self._configured_python)
@@ -155,7 +166,7 @@ class InventoryReader:
         environment = worker_environment(
             os.environ,
             hermes_home=setting.hermes_home,
-            managed_dir=write_managed_config(self._managed_dir),
+            managed_dir=write_managed_config(self._managed_dir, administrator_folder(os.environ)),
             working_dir=None,
             tour=setting.tour,
         )

@@ -23,6 +23,14 @@ def test_without_a_model_the_tour_answers_and_says_so(real: RunningBridge) -> No
     assert end["usage"]["input"] > 0
 
 
+@pytest.mark.requirement("R46")
+def test_a_home_that_was_named_and_has_no_model_gets_the_tour_too(real: RunningBridge) -> None:
+    home = real.folder / "another-home"
+    home.mkdir()
+    frames = real.run("hello", hermesHome=str(home))
+    assert (frames[0].data["provider"], frames[-1].kind) == ("tour", "run_complete")
+
+
 @pytest.mark.requirement("R44")
 def test_skills_are_listed(real: RunningBridge) -> None:
     assert real.client.get("/hermes/skills").json()["skills"]
