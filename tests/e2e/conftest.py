@@ -1,4 +1,4 @@
-"""One JupyterLab and one browser for all browser tests of a worker; each test has a browser context of its own."""
+"""One JupyterLab and one browser for all browser tests of a module; each test has a browser context of its own."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("browser"))
 
 
-# Of the package and not of the session: as long as Playwright is open, an event loop runs in this thread, and no other test
+# Of the module and not of the session: as long as Playwright is open, an event loop runs in this thread, and no other test
 # of this worker could run its own.
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, headless=True, args=BROWSER_FLAGS)
@@ -29,7 +29,7 @@ def browser(chromium: str) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def lab(hermes_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """Under a prefix with escaped characters, as JupyterHub gives one to users with a space or an @ in their name."""
     if not (REPOSITORY / "jupyter_hermes_chat" / "static" / "manifest.json").exists():
