@@ -13,7 +13,7 @@ import { markdownOptions } from "./markdown-options";
 import { laidOut, lastSentence, resultText, revealedText } from "./readable";
 import type { TurnContext } from "./turn-context";
 
-/** `elapsed` is how long the run has been going on (ms), null when that is not known or it has ended. */
+/** `live` is whether this part still grows; `elapsed` how long the run has been going on (ms), null when that is not known or it has ended. */
 export interface Moment { readonly live: boolean; readonly elapsed: number | null }
 
 export interface Row {

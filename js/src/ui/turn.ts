@@ -33,7 +33,7 @@ export class Turn {
   private readonly actions: HTMLElement;
   private readonly suggestions = h("div", { class: "hc-sugs", hidden: true });
 
-  private readonly rows: { part: Part; row: Row }[] = [];
+  private readonly rows: { part: Part; row: Row; live: boolean }[] = [];
   private readonly shownCards = new Map<string, Card>();
   private markdown: MarkdownView | null = null;
   private segment: number | null = null;
@@ -107,13 +107,15 @@ export class Turn {
     state.parts.forEach((part, i) => {
       const waits = (part.type === "clarify" || part.type === "approval") && part.status === "pending";
       const shown = this.rows[i];
+      // What stands before another part has ended, also while the run goes on.
+      const live = moment.live && i === state.parts.length - 1;
       if (!shown) {
         const row = rowFor(part, this.context);
-        row.update(part, moment);
-        this.rows[i] = { part, row };
-      } else if (shown.part !== part || !moment.live) {
-        shown.part = part;
-        shown.row.update(part, moment);
+        row.update(part, { ...moment, live });
+        this.rows[i] = { part, row, live };
+      } else if (shown.part !== part || shown.live !== live || !moment.live) {
+        Object.assign(shown, { part, live });
+        shown.row.update(part, { ...moment, live });
       }
       const element = (this.rows[i] as { row: Row }).row.element;
       if (i === current || waits) {

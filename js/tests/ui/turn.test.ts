@@ -42,13 +42,13 @@ test.each(cases.filter(({ gap, state }) => !gap && ended(state)))("R32: history 
 
 test("R31: the five zones of a running turn", () => {
   const turn = shown(reduced("r", events("r", started,
-    { kind: "thinking", t: 100, segment: 0, offset: 0, text: "First load it. Then" },
+    { kind: "thinking", t: 100, segment: 0, offset: 0, text: "First load it. Then count." },
     { kind: "tool_call", t: 6000, callId: "a", tool: "read_file", args: { path: "x.csv" }, summary: "x.csv" },
     { kind: "todo_update", t: 6100, todos: [{ id: "1", content: "Load", status: "completed" }, { id: "2", content: "Count", status: "in_progress" }] },
     { kind: "status", t: 6200, text: "Looking" },
     { kind: "clarify_request", t: 6300, clarifyId: "q", question: "Which one?", choices: ["A", "B"], allowOther: true },
   )), { actions: actions() });
-  expect(visible(one(turn.element, ".hc-proc"))).toBe("First load it.0.1 sread_filex.csv");
+  expect(visible(one(turn.element, ".hc-proc"))).toBe("Then count.0.1 sread_filex.csv");
   expect(visible(one(turn.element, ".hc-head"))).toMatch(/^Waiting for your answer/);
   expect(visible(one(turn.element, ".hc-todo"))).toBe("Plan1 of 2LoadCount");
   expect(visible(one(turn.element, ".hc-card"))).toContain("Which one?");
@@ -97,6 +97,14 @@ test("R31: the folded thought is its last complete sentence, and changes once a 
   one(turn.element, ".hc-proc button").click();
   turn.update(reduced("r", events("r", started, { kind: "thinking", t: 1, segment: 0, offset: 0, text }, complete)));
   expect(line()).toBe("Fo");
+});
+
+test("R31: a thought that has ended shows its last sentence at once, though the run goes on", () => {
+  const thinking = { kind: "thinking", t: 1, segment: 0, offset: 0 } as const;
+  const turn = shown(reduced("r", events("r", started, { ...thinking, text: "One. Tw" })));
+  turn.update(reduced("r", events("r", started, { ...thinking, text: "One. Two. " },
+    { kind: "tool_call", t: 2, callId: "a", tool: "terminal", args: {}, summary: "ls" })));
+  expect(all(turn.element, ".hc-proc .hc-clip").map(visible)).toEqual(["Two.", "ls"]);
 });
 
 test("R31: a tool's arguments and result open; a long result first shows its beginning", () => {
