@@ -100,11 +100,15 @@ test("R31: the folded thought is its last complete sentence, and changes once a 
 });
 
 test("R31: a thought that has ended shows its last sentence at once, though the run goes on", () => {
-  const thinking = { kind: "thinking", t: 1, segment: 0, offset: 0 } as const;
-  const turn = shown(reduced("r", events("r", started, { ...thinking, text: "One. Tw" })));
-  turn.update(reduced("r", events("r", started, { ...thinking, text: "One. Two. " },
-    { kind: "tool_call", t: 2, callId: "a", tool: "terminal", args: {}, summary: "ls" })));
-  expect(all(turn.element, ".hc-proc .hc-clip").map(visible)).toEqual(["Two.", "ls"]);
+  const thinking = { kind: "thinking", t: 1, segment: 0 } as const;
+  let state = initial("r");
+  const turn = shown(state);
+  const said = events("r", started, { ...thinking, offset: 0, text: "One. Tw" }, { ...thinking, offset: 7, text: "o. " },
+    { kind: "tool_call", t: 2, callId: "a", tool: "terminal", args: {}, summary: "ls" }).map((event) => {
+    turn.update((state = apply(state, event).state));
+    return all(turn.element, ".hc-proc .hc-clip").map(visible);
+  });
+  expect(said).toEqual([[], ["One."], ["One."], ["Two.", "ls"]]);
 });
 
 test("R31: a tool's arguments and result open; a long result first shows its beginning", () => {
