@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 DONE := .make
 JOBS ?= 2
+LINK := $(VENV)/share/jupyter/labextensions/jupyter-hermes-chat
 PIP = $(BIN)/python -m pip install --quiet --progress-bar off
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -43,6 +44,7 @@ $(DONE)/front-end: $(DONE)/node $(FRONT_END)
 # After the front end, which the package's own build would make once more otherwise.
 $(DONE)/python: $(DONE)/venv pyproject.toml | $(DONE)/front-end
 	$(call say,"3/4 Python packages and this project (about a minute)")
+	@rm -rf $(LINK)  # or pip would write its files through the link that the last line makes
 	@SKIP_JUPYTER_BUILDER=1 $(PIP) -e '.[test]'
 	@$(BIN)/jupyter-builder develop . --overwrite >/dev/null
 	@touch $@
