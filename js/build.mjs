@@ -6,7 +6,7 @@
  *   static/manifest.json    which file is which: written last, so a server never names a file that is not there
  *   labextension/           the plugins of JupyterLab, around the same core
  *
- * The same sources give the same bytes. Files of earlier builds are removed at the end.
+ * The same sources in the same folder give the same bytes. Files of earlier builds are removed at the end.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
