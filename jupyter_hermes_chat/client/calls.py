@@ -6,6 +6,7 @@ the same name. Which errors a route answers stands in ``docs/protocol.md``.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
@@ -51,7 +52,7 @@ class Call(Generic[T]):
 
     def arguments(self) -> dict[str, Any]:
         """For ``httpx.Client.request`` and its async twin."""
-        content = None if self.body is None else msgspec.json.encode(self.body)
+        content = None if self.body is None else _encode(self.body)
         headers = None if content is None else {"Content-Type": "application/json"}
         return {"method": self.method, "url": self.path, "params": self.params, "content": content, "headers": headers}
 
@@ -64,6 +65,15 @@ class Call(Generic[T]):
             return msgspec.json.decode(response.content, type=self.returns)
         except msgspec.DecodeError as error:
             raise _unexpected(response) from error
+
+
+def _encode(body: Body) -> bytes:
+    """Half a surrogate pair (a notebook's cell may hold one, UTF-8 cannot) becomes U+FFFD, as in what an agent says."""
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(body), ensure_ascii=False)
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 class _ErrorAnswer(Struct):

@@ -105,6 +105,8 @@ class HermesClient:
                     yield state
             except GapError as gap:
                 state = _again(run_id, begun, gap)
+            else:
+                state = state if state.ended else initial(run_id)  # it ended before what was shown: that was never stored
 
     def close(self) -> None:
         self._http.close()
@@ -174,6 +176,8 @@ class AsyncHermesClient:
                     yield state
             except GapError as gap:
                 state = _again(run_id, begun, gap)
+            else:
+                state = state if state.ended else initial(run_id)  # it ended before what was shown: that was never stored
 
     async def close(self) -> None:
         await self._http.aclose()

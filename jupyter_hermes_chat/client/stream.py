@@ -34,13 +34,14 @@ class Reader:
         return {"method": "GET", "url": f"runs/{self.run_id}/stream", "params": {"lastEventId": self.seq}}
 
     def take(self, frame: ServerSentEvent) -> e.KnownEvent | e.Unknown | None:
-        """The event in *frame*, or ``None`` where it is known already."""
+        """The event in *frame*, or ``None`` where it is known already. The run's end is always new: it has a number that was
+        used where the events behind it went down with their machine before they were stored."""
         self._heard, self._pause = time.monotonic(), FIRST_PAUSE
         event = e.decode(frame.data)
-        if event.last_seq <= self.seq:
+        self.ended = e.is_terminal(event)
+        if event.last_seq <= self.seq and not self.ended:
             return None
         self.seq = event.last_seq
-        self.ended = e.is_terminal(event)
         return event
 
     def lost(self, reason: Exception | None) -> float:

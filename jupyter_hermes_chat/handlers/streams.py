@@ -19,7 +19,8 @@ from ..protocol.events import encode, is_terminal
 from ..protocol.records import MESSAGE_ID, SessionChanged
 from ..protocol.sse import HEADERS, HEARTBEAT, HEARTBEAT_SECONDS, PADDING, frame, parse_last_event_id
 from ..runs import views
-from ..runs.channel import TAKE_LIMIT, Reader, RunEvent
+from ..runs.channel import TAKE_LIMIT, Channel, Reader, RunEvent
+from ..store.base import SessionHandle
 from .base import HermesHandler
 from .runs import RUN
 
@@ -69,8 +70,8 @@ class RunStreamHandler(StreamHandler):
     async def get(self, run_id: str) -> None:
         service = self.service
         handle, _ = await service.find_run(run_id, self.owner)
-        after = self._after()
         channel = service.channels.get(run_id)
+        after = await _within(self._after(), run_id, handle, channel)
         reader = self._reader = Reader()
         try:
             await self.begin()
@@ -118,6 +119,18 @@ class PageStreamHandler(StreamHandler):
             return
         finally:
             service.channels.leave(reader)
+
+
+async def _within(after: int, run_id: str, handle: SessionHandle, channel: Channel | None) -> int:
+    """*after*; and where the log ends before that (what a client saw last went down with the machine) the number before the
+    log's last event, so that this client, too, hears how the run ended."""
+    if channel is not None:
+        last = channel.last_seq
+    else:
+        events = await asyncio.to_thread(handle.events, run_id, max(0, after - 1))
+        events = events or await asyncio.to_thread(handle.events, run_id)
+        last = events[-1].last_seq if events else 0
+    return after if after <= last else max(0, last - 1)
 
 
 def _positions(after: str) -> dict[str, int]:

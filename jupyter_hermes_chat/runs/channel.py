@@ -94,9 +94,10 @@ class Reader:
         self._wake = asyncio.Event()
 
     def join(self, channel: Channel, after: int) -> None:
-        """From now on also the events of *channel* behind number *after*."""
+        """From now on also the events of *channel* behind number *after*, and behind its last one where a client knows more than
+        that: the rows of a run's last moments go down with their machine, and its end is told with a number that was used."""
         channel._readers.add(self)
-        self._after[channel] = after
+        self._after[channel] = min(after, channel.last_seq)
         self._hear(channel)
 
     def close(self) -> None:

@@ -31,7 +31,7 @@ from jupyter_hermes_chat.protocol.errors import (
 )
 from jupyter_hermes_chat.protocol.records import StartRun
 from jupyter_hermes_chat.protocol.server_file import ServerFile
-from jupyter_hermes_chat.reduce import ClarifyPart, reduce
+from jupyter_hermes_chat.reduce import ClarifyPart, initial, reduce
 from tests.servers import Running, running_server
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -117,6 +117,26 @@ def test_a_stream_goes_on_where_its_connection_broke(client: HermesClient) -> No
     assert left == [0]
     assert reduce(run_id, events) == whole
     assert [b.seq - a.last_seq for a, b in pairwise(events)] == [1] * (len(events) - 1)
+
+
+@pytest.mark.agent
+@pytest.mark.requirement("R18", "R23")
+def test_who_was_shown_more_than_was_stored_hears_the_end_and_shows_what_was_stored(client: HermesClient) -> None:
+    """What the end of server and Bridge together leaves behind: a log that is shorter than what a client saw."""
+    session_id = client.create_session().session_id
+    run_id = client.start(session_id, StartRun(message="hello")).run_id
+    stored = list(client.follow(run_id))[-1]
+    assert [e.kind_of(event) for event in client.stream(run_id, after=10_000)] == ["run_complete"]
+    shown = msgspec.structs.replace(initial(run_id), seq=10_000)
+    assert list(client.follow(run_id, shown))[-1] == stored
+
+
+@pytest.mark.agent
+def test_half_a_character_does_not_lose_the_message(client: HermesClient) -> None:
+    session_id = client.create_session().session_id
+    run = client.start(session_id, StartRun(message="hello \ud83d, \ud83d\ude00"))
+    list(client.stream(run.run_id))
+    assert client.session(session_id).messages[0].message.content == "hello \ufffd, \N{GRINNING FACE}"
 
 
 @pytest.mark.agent

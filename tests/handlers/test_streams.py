@@ -90,6 +90,38 @@ async def test_a_finished_run_replays_in_full_and_then_ends(
         assert nothing.events == []
 
 
+@pytest.mark.requirement("R18", "R23")
+@pytest.mark.parametrize("forgotten", [False, True], ids=["memory", "disk"])
+async def test_who_saw_more_than_the_log_holds_hears_the_end_of_the_run(
+    call: Call, streams: Streams, scripted: ScriptedRuntime, service: Service, forgotten: bool
+) -> None:
+    """Server and Bridge died together: the last events were told and never stored, and the end took the next stored number."""
+    _, run_id, run = await begin(call, scripted)
+    run.say(*"abc")
+    run.end()
+    await until(lambda: not service.channels.active())
+    if forgotten:
+        service.channels._channels.clear()
+    async with streams(f"runs/{run_id}/stream", lastEventId=99) as stream:
+        await stream.end()
+        assert [(e["seq"], e["kind"]) for e in stream.events] == [(5, "run_complete")]
+
+
+@pytest.mark.requirement("R18", "R23")
+@pytest.mark.parametrize("page", [False, True], ids=["run", "page"])
+async def test_who_saw_more_than_a_running_log_holds_follows_it_from_there(
+    call: Call, streams: Streams, scripted: ScriptedRuntime, service: Service, page: bool
+) -> None:
+    _, run_id, run = await begin(call, scripted)
+    run.say(*"abc")
+    await until(lambda: (c := service.channels.get(run_id)) is not None and c.last_seq == 4)
+    path, query = ("stream", {"after": f"{run_id}:99"}) if page else (f"runs/{run_id}/stream", {"lastEventId": "99"})
+    async with streams(path, **query) as stream:
+        await stream.until(lambda: bool(stream.raw))
+        run.end()
+        await stream.until(lambda: any(f.data.get("kind") == "run_complete" for f in stream.frames))
+
+
 @pytest.mark.requirement("R22", "R23")
 async def test_a_run_that_was_taken_up_again_replays_disk_and_memory_as_one(
     call: Call, streams: Streams, scripted: ScriptedRuntime, service: Service
