@@ -24,11 +24,13 @@ def write_turn(path: Path, turn: Turn) -> None:
 
 
 def read_turn(path: Path) -> Turn | None:
-    """``None`` for a turn that left nothing. Raises :class:`StoreDamaged`."""
+    """``None`` for a turn that left nothing. Raises :class:`StoreDamaged`, :class:`~..protocol.errors.StoreError`."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=Turn)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        durable.raise_typed(error, str(path))
     except msgspec.DecodeError as error:
         raise StoreDamaged(f"{path}: {error}. Restore the file from a backup.", file=str(path), line=1) from error
 

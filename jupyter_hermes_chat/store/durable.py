@@ -67,12 +67,21 @@ class FileLock:
         try:
             if self._depth == 0:
                 if self._fd < 0:
-                    self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                    self._fd = self._open()
                 lock_file(self._fd, self._path)
         except BaseException:
             self.threads.release()
             raise
         self._depth += 1
+
+    def _open(self) -> int:
+        """Raises ``FileNotFoundError`` where its folder is gone, which means something to whoever locks."""
+        try:
+            return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise_typed(error, self._path)
 
     def __exit__(self, *_: object) -> None:
         self._depth -= 1
@@ -175,4 +184,4 @@ def typed(path: str) -> Iterator[None]:
 def raise_typed(error: OSError, path: str) -> NoReturn:
     if error.errno in _FULL:
         raise StorageFull(f"No space left for {path}. Free some space; nothing that was saved is lost.", path=path) from error
-    raise StoreError(f"{path} cannot be written: {error.strerror or error}.", path=path) from error
+    raise StoreError(f"{path} cannot be used: {error.strerror or error}.", path=path) from error

@@ -24,6 +24,8 @@ from .base import SessionSummary
 from .log_storage import VERSION, Line, LogStorage, seal
 from .log_table import LogDB, LogTable
 
+UNREADABLE = -1
+
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -197,7 +199,7 @@ class SessionIndex:
 
 
 def _log_sizes(sessions: Path) -> dict[str, int]:
-    """Bytes of ``tree.jsonl`` by session id."""
+    """Bytes of ``tree.jsonl`` by session id, :data:`UNREADABLE` where the system does not say."""
     sizes: dict[str, int] = {}
     with os.scandir(sessions) as entries:
         for entry in entries:
@@ -206,4 +208,6 @@ def _log_sizes(sessions: Path) -> dict[str, int]:
                     sizes[entry.name] = os.stat(f"{entry.path}/tree.jsonl").st_size  # noqa: PTH116 (10,000 of them)
                 except FileNotFoundError:
                     continue  # being made at this moment
+                except OSError:
+                    sizes[entry.name] = UNREADABLE
     return sizes

@@ -36,7 +36,8 @@ class Journal:
             raise
 
     def _take_over(self, run_id: str) -> None:
-        raw = os.pread(self._fd, os.fstat(self._fd).st_size, 0)
+        with durable.typed(self._name):
+            raw = os.pread(self._fd, os.fstat(self._fd).st_size, 0)
         lines = Lines(raw)
         if lines.whole < len(raw):
             durable.cut_torn(self._fd, lines.whole, self._path, raw[lines.whole :])
@@ -99,6 +100,8 @@ def read_events(path: Path, run_id: str, after: int = 0) -> list[KnownEvent | Un
         lines = Lines(path.read_bytes())
     except FileNotFoundError:
         return []
+    except OSError as error:
+        durable.raise_typed(error, str(path))
     try:
         header = lines.header()
         if header is not None:

@@ -173,6 +173,8 @@ class LogStorage(Storage):
             fd = os.open(self._name, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
         except FileNotFoundError as error:
             raise self._missing() from error
+        except OSError as error:
+            durable.raise_typed(error, self._name)
         if self._fd >= 0:
             os.close(self._fd)
         found = os.fstat(fd)
@@ -188,6 +190,8 @@ class LogStorage(Storage):
             found = os.stat(self._name)  # noqa: PTH116 (Path.stat costs twice as much, and this comes before every operation)
         except FileNotFoundError as error:
             raise self._missing() from error
+        except OSError as error:
+            durable.raise_typed(error, self._name)
         if (found.st_dev, found.st_ino) != self._inode:
             self._load()
             found = os.fstat(self._fd)
@@ -195,7 +199,8 @@ class LogStorage(Storage):
             return
         if found.st_size < self._end or not found.st_size:
             raise self._damaged(1, "the file was cut short" if self._end else "the file is empty")
-        data = os.pread(self._fd, found.st_size - self._end, self._end)
+        with durable.typed(self._name):
+            data = os.pread(self._fd, found.st_size - self._end, self._end)
         number, size = self._lines, 0
         touched: dict[str, dict[str, int]] = {}  # a row that was written twice is shown once
         try:

@@ -85,7 +85,9 @@ class TinyDBStore:
 
     def open_session(self, session_id: str, owner: str) -> StoredSession:
         folder = self._sessions / session_id
-        if not SESSION_ID.fullmatch(session_id) or not (folder / "tree.jsonl").exists():
+        with durable.typed(str(folder)):
+            found = SESSION_ID.fullmatch(session_id) is not None and (folder / "tree.jsonl").exists()
+        if not found:
             raise SessionNotFound("There is no such session.")
         handle = StoredSession(folder, partial(self._use, session_id), self._publish, self._now)
         try:

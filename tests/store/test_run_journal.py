@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_hermes_chat.protocol.errors import RecordedElsewhere, StorageFull, StoreDamaged, StoreNewer
+from jupyter_hermes_chat.protocol.errors import RecordedElsewhere, StorageFull, StoreDamaged, StoreError, StoreNewer
 from jupyter_hermes_chat.protocol.events import Answer, Notice, RunComplete, merge
 from jupyter_hermes_chat.store import durable
 from jupyter_hermes_chat.store.journal import Journal, read_events
@@ -147,6 +147,14 @@ def test_damage_before_the_end_names_file_and_line(path: Path) -> None:
     with pytest.raises(StoreDamaged) as caught:
         read_events(path, RUN)
     assert caught.value.details == {"file": str(path), "line": 2}
+
+
+def test_a_journal_that_the_system_does_not_give_out_is_named(path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(StoreError, match=r"2\.jsonl cannot be used"):
+        read_events(path, RUN)
+    with pytest.raises(StoreError, match=r"2\.jsonl cannot be used"):
+        Journal(path, RUN)
 
 
 def test_the_journal_of_another_run_is_not_taken_for_this_one(path: Path) -> None:

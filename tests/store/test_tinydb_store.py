@@ -19,6 +19,7 @@ from jupyter_hermes_chat.protocol.errors import (
     SessionNotFound,
     StorageFull,
     StoreDamaged,
+    StoreError,
     StoreGone,
 )
 from jupyter_hermes_chat.protocol.events import Notice, Usage
@@ -437,6 +438,28 @@ def test_a_damaged_session_stays_listed_and_opening_it_says_what_is_wrong(store:
     assert caught.value.details["file"] == str(log)
     log.write_bytes(raw)  # restored from a backup
     assert len(store.open_session(handle.folder.name, ME).messages()) == 2
+
+
+@pytest.mark.parametrize("harm", ["log", "lock", "folder"])
+def test_a_session_that_the_system_does_not_give_out_keeps_nobody_from_the_others(
+    store: Store, open_store: Open, folder: Path, harm: str
+) -> None:
+    """Another's file, a bad sector, a mount that went stale; for root, whom no mode keeps out, a folder stands for them."""
+    broken = new_session(store, title="A")
+    new_session(store, title="B")
+    store.close()
+    there = {"log": broken.folder / "tree.jsonl", "lock": broken.folder / "tree.jsonl.lock", "folder": broken.folder}[harm]
+    there.rename(folder / "aside")
+    if harm == "folder":
+        there.write_text("a file, not a folder")
+    else:
+        there.mkdir()
+    (folder / "index.jsonl").unlink()
+    store = open_store()
+    assert titles(store) == ["B"]
+    with pytest.raises((StoreError, SessionNotFound)):
+        store.open_session(broken.folder.name, ME)
+    assert new_session(store, title="C").session().title == "C"
 
 
 # ---- deleting ------------------------------------------------------------------------------------------------------------

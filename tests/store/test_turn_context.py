@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_hermes_chat.protocol.errors import StorageFull, StoreDamaged
+from jupyter_hermes_chat.protocol.errors import StorageFull, StoreDamaged, StoreError
 from jupyter_hermes_chat.protocol.records import Turn
 from jupyter_hermes_chat.store import durable
 from jupyter_hermes_chat.store.context import read_context, write_turn
@@ -67,4 +67,10 @@ def test_a_damaged_turn_names_its_file(paths: list[Path]) -> None:
     write_turn(paths[0], Turn(mode="add", messages=[message("x")]))
     paths[0].write_bytes(paths[0].read_bytes()[:-5])
     with pytest.raises(StoreDamaged, match=r"2\.json"):
+        read_context(paths)
+
+
+def test_a_turn_that_the_system_does_not_give_out_is_named(paths: list[Path]) -> None:
+    paths[0].mkdir(parents=True)
+    with pytest.raises(StoreError, match="cannot be used"):
         read_context(paths)
