@@ -322,7 +322,8 @@ def _store_pause(handle: SessionHandle, run_id: str, event: PauseEvent) -> None:
             if old is None:
                 return
             if isinstance(event, ApprovalResolved):
-                pause = _resolved(old, "ANSWERED", event.choice, event.by)
+                # Where nobody said it, the refusal is how a stop or the run's end resolves what was asked.
+                pause = _resolved(old, "ANSWERED" if event.by else "INTERRUPTED", event.choice, event.by)
             else:
                 status: PauseStatus = {"answered": "ANSWERED", "interrupted": "INTERRUPTED", "expired": "EXPIRED"}[event.status]  # type: ignore[assignment]
                 pause = _resolved(old, status, event.answer, event.by)

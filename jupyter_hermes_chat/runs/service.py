@@ -34,6 +34,7 @@ from ..protocol.errors import (
     RunEnded,
     RunNotFound,
     SessionNotFound,
+    StorageFull,
 )
 from ..protocol.events import Choice
 from ..protocol.records import (
@@ -249,7 +250,7 @@ class Service:
                     await recorder.record(request)
                 except (HermesChatError, OSError) as error:
                     self._log.error("Recording run %s failed: %s", reply.id, error)
-                    await asyncio.to_thread(self._give_up, handle, reply.id, error)
+                    await self._abandon(handle, reply.id, error)
                     channel.publish(_own_end(error, reply.id, channel.last_seq + 1))
                     self._tell(handle, owner)
                 finally:  # whoever was told the end may send the next message at once
@@ -261,6 +262,17 @@ class Service:
 
         self._live[reply.id] = Live(recorder, asyncio.create_task(run(), name=f"record {reply.id}"))
         self._tell(handle, owner)
+
+    async def _abandon(self, handle: SessionHandle, run_id: str, error: Exception) -> None:
+        """A run that cannot be recorded ends: in its row, and in the runtime, where an agent would act unseen."""
+        await asyncio.to_thread(self._give_up, handle, run_id, error)
+        self._spawn(self._stop_unseen(run_id))
+
+    async def _stop_unseen(self, run_id: str) -> None:
+        try:
+            await self.runtime.stop(run_id)
+        except HermesChatError as error:
+            self._log.debug("Run %s was not stopped: %s", run_id, error)
 
     def _give_up(self, handle: SessionHandle, run_id: str, error: Exception) -> None:
         """The run cannot be recorded: the message's row says so, if at least that can be written."""
@@ -312,7 +324,8 @@ class Service:
             await self._take_up(run_id, owner)
 
     async def _take_up(self, run_id: str, owner: str) -> None:
-        """An unfinished run goes on being recorded here, unless another server does so already."""
+        """An unfinished run goes on being recorded here, unless another server does so already. One whose journal cannot be
+        used ends, or its session would be busy for good."""
         session_id, _ = split_message_id(run_id)
         async with self._lock(session_id):
             if run_id in self._live:
@@ -320,9 +333,15 @@ class Service:
             try:
                 handle = await self.open(session_id, owner)
                 reply = await asyncio.to_thread(handle.message, run_id)
-                if reply.status != "RUNNING" or await asyncio.to_thread(end_from_journal, handle, run_id):
+                if reply.status != "RUNNING":
                     return
                 user = await asyncio.to_thread(handle.message, reply.parent_id or "")
+            except HermesChatError as error:
+                self._log.error("Run %s could not be taken up again: %s", run_id, error)
+                return
+            try:
+                if await asyncio.to_thread(end_from_journal, handle, run_id):
+                    return
                 place = self._limits.enter(owner)
                 try:
                     await self._record(handle, user, reply, owner, place, None)
@@ -331,8 +350,12 @@ class Service:
                     raise
             except RecordedElsewhere:
                 self._log.info("Run %s is recorded by another server.", run_id)
+            except StorageFull as error:
+                self._log.error("Run %s is not taken up again before there is room: %s", run_id, error)
             except HermesChatError as error:
-                self._log.error("Run %s could not be taken up again: %s", run_id, error)
+                self._log.error("Run %s cannot be recorded any more: %s", run_id, error)
+                await self._abandon(handle, run_id, error)
+                self._tell(handle, owner)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from jupyter_hermes_chat.protocol.errors import (
 )
 from jupyter_hermes_chat.protocol.events import (
     ApprovalRequest,
+    ApprovalResolved,
     ClarifyRequest,
     RunComplete,
     RunError,
@@ -515,6 +517,43 @@ async def test_a_journal_that_cannot_be_opened_ends_the_run_and_frees_the_sessio
         assert handle.running() is None
 
 
+@pytest.mark.requirement("R23")
+@pytest.mark.parametrize("harm", ["damaged", "unreadable"])
+async def test_a_journal_that_is_no_good_when_a_run_is_taken_up_ends_it_everywhere(serving: Serving, harm: str) -> None:
+    runtime = ScriptedRuntime()
+    async with serving(runtime) as service:
+        session_id = await new_session(service)
+        run_id = await start(service, session_id)
+        await backend(runtime, run_id)
+        handle = await service.open(session_id, OWNER)
+    journal = handle.folder / "runs" / "2.jsonl"
+    if harm == "damaged":
+        journal.write_text("this is no journal\n{}\n")
+    else:
+        journal.unlink()
+        journal.mkdir()
+    async with serving(runtime) as service:
+        service.start()
+        message = await ended(service, run_id)
+        assert (message.status, message.error and message.error.code.partition("_")[0]) == ("FAILED", "store")
+        await until(lambda: runtime.runs[run_id].stops == [False])
+        following = await start(service, session_id)
+        (await backend(runtime, following)).end()
+        assert (await ended(service, following)).status == "SUCCESS"
+
+
+@pytest.mark.requirement("R25")
+async def test_an_agent_whose_run_cannot_be_recorded_any_more_is_stopped(serving: Serving) -> None:
+    runtime = ScriptedRuntime()
+    async with serving(runtime) as service:
+        session_id = await new_session(service)
+        run_id = await start(service, session_id)
+        run = await backend(runtime, run_id)
+        shutil.rmtree((await service.open(session_id, OWNER)).folder)
+        run.add(ClarifyRequest(seq=0, run_id="", t=0, clarify_id="c", question="Which?"))
+        await until(lambda: run.stops == [False])
+
+
 # ---- stop and answers -------------------------------------------------------------------------------------------------
 
 
@@ -593,6 +632,22 @@ async def test_an_answer_counts_once_and_only_for_a_question_that_was_asked(serv
         await ended(service, run_id)
         with pytest.raises(AlreadyAnswered):
             await service.answer(run_id, OWNER, "c", "b")
+
+
+@pytest.mark.requirement("R25", "R37")
+async def test_what_a_stop_refused_was_answered_by_nobody(serving: Serving) -> None:
+    """The Bridge resolves an open approval with a refusal when its run ends; no person said so."""
+    runtime = ScriptedRuntime()
+    async with serving(runtime) as service:
+        run_id = await start(service, await new_session(service))
+        run = await backend(runtime, run_id)
+        run.add(ApprovalRequest(seq=0, run_id="", t=0, approval_id="p", command="rm -rf x", choices=["once", "deny"]))
+        run.add(ApprovalResolved(seq=0, run_id="", t=0, approval_id="p", choice="deny"))
+        assert (await service.stop(run_id, OWNER)).cleaned
+        handle, _ = await service.find(run_id, OWNER)
+        assert [(p.status, p.by) for p in handle.pauses(run_id)] == [("INTERRUPTED", None)]
+        with pytest.raises(RunEnded):
+            await service.approve(run_id, OWNER, "p", "once")
 
 
 @pytest.mark.requirement("R64")
