@@ -19,6 +19,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 """Seconds between attempts to reach a Bridge that is alive but does not answer; doubled each time."""
 
 LOST = "Hermes Bridge ended in the middle of this reply. What was answered so far is kept; send the message again to go on."
+NOT_BEGUN = "This reply never began, since the server or Hermes Bridge ended first. Send the message again."
 
 
 async def frames(
@@ -49,17 +50,21 @@ async def frames(
                         if is_terminal(frame.event):
                             return
         except RunNotFound as error:
-            raise BridgeLost(LOST) from error
+            raise _lost(last_seq()) from error
         except BridgeUnavailable:
             if not begun:
                 raise
         except BridgeLost:
             begun = True
         if not await _alive(runtime):
-            raise BridgeLost(LOST)
+            raise _lost(last_seq())
         await asyncio.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE)
         source = runtime.resume(run_id, last_seq())
+
+
+def _lost(last_seq: int) -> BridgeLost:
+    return BridgeLost(LOST if last_seq else NOT_BEGUN)
 
 
 async def _alive(runtime: Runtime) -> bool:

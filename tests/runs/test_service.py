@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -37,6 +38,7 @@ from jupyter_hermes_chat.protocol.records import CreateSession, Message, StartRu
 from jupyter_hermes_chat.runs import recorder, views
 from jupyter_hermes_chat.runs.channel import Channel
 from jupyter_hermes_chat.runs.service import Service
+from jupyter_hermes_chat.runtimes.base import Frame, GapFrame
 from jupyter_hermes_chat.store.journal import Journal
 from tests.runs.conftest import Serving
 from tests.runs.scripted import OWNER, ScriptedRun, ScriptedRuntime, until
@@ -423,6 +425,33 @@ async def test_a_living_backend_that_does_not_know_the_run_ends_it_too(serving: 
         service.start()
         message = await ended(service, run_id)
         assert (message.status, message.content) == ("FAILED", "half")
+
+
+@pytest.mark.requirement("R23")
+async def test_a_run_that_the_backend_never_heard_of_says_that_it_never_began(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server died between the rows of the turn and the first word to the Bridge."""
+    runtime = ScriptedRuntime()
+    asked, never = asyncio.Event(), asyncio.Event()
+
+    async def slow(*_: Any) -> AsyncGenerator[Frame, None]:
+        asked.set()
+        await never.wait()
+        yield GapFrame(1)
+
+    async with serving(runtime) as service:
+        with monkeypatch.context() as patch:
+            patch.setattr(runtime, "generate", slow)
+            run_id = await start(service, await new_session(service))
+            await asked.wait()
+            service._live[run_id].task.cancel()
+            await until(lambda: run_id not in service._live)
+    async with serving(runtime) as service:
+        service.start()
+        message = await ended(service, run_id)
+        assert message.error is not None
+        assert (message.error.code, "never began" in message.error.message) == ("bridge_lost", True)
 
 
 @pytest.mark.requirement("R23")
